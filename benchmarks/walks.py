@@ -9,7 +9,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
 from helpers.commit_plans import TO_ADD, TO_BIND, TO_DESCRIBE, TO_FILL, TO_FINISH, TO_PLAN, TO_START, clean
 from helpers.library_outputs import HONEST
-from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, Kitchen, kitchen
+from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, RepositoryPlace, repository_place
 from helpers.reply_sizes import walked
 from helpers.servers import Pipe, Told, inside, place
 
@@ -41,12 +41,15 @@ def runs(folder: Path) -> Iterator[tuple[str, list[Told]]]:
         with inside(place(folder / workflow)) as desk:
             yield workflow, list(walked(desk, workflow))
     yield "commits", list(_in_git(clean(folder / "commits", "git"), "get_plan", COMMITS))
-    yield "planner", list(_in_git(kitchen(folder / "planner", "git"), "gather_requirements", PLANNER))
+    yield (
+        "planner",
+        list(_in_git(repository_place(folder / "planner", "git"), "gather_requirements", PLANNER)),
+    )
     yield "skills", list(_skills(folder / "skills"))
     yield "spells", list(_spells(folder / "spells"))
 
 
-def _in_git(at: Kitchen, look: str, calls: Calls) -> Iterator[Told]:
+def _in_git(at: RepositoryPlace, look: str, calls: Calls) -> Iterator[Told]:
     """A plan that stands in git, from nothing to complete; each call has the token of the one before."""
     with at.server("legacy") as pipe:
         told = _sound(pipe.call({}, look))

@@ -17,7 +17,6 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def own(home: Path) -> Path:
-    """The user's folder with settings."""
     return home / ".config" / "handrail"
 
 

@@ -16,23 +16,10 @@ from handrail.app.catalog import (
 )
 from handrail.app.user_files import MAX_FILE_BYTES
 from handrail.runtime.errors import Fault
+from helpers.definitions import put
 from helpers.requirement import requirement
 
 SMALL = "workflow: small\nversion: 1\nauthority: sql\nsteps: [{name: one, agent: writer, task: Write.}]\n"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
-def put(folder: Path, name: str, text: str | bytes) -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return path
 
 
 def told(found: Catalog) -> list[tuple[str, str, str]]:
@@ -109,9 +96,6 @@ def test_a_workflow_may_have_a_folder_with_its_texts(project: Path) -> None:
     assert {name: text for name, (_, text) in mine[0].source.beside.items()} == {"Bye": "Good bye."}
 
 
-# --- hostile files ------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def victim(tmp_path: Path) -> Path:
     """A folder outside of the project whose texts are none of its business."""
@@ -170,7 +154,7 @@ HOSTILE = {
 @requirement("steps:def.files")
 @pytest.mark.parametrize("kind", list(DefinitionKind))
 @pytest.mark.parametrize("make", HOSTILE, ids=lambda make: make.__name__)
-def test_a_file_of_a_project_that_is_no_plain_text_is_told_and_passed_over(
+def test_an_unsafe_file_of_a_project_is_reported_and_skipped(
     make: object, kind: DefinitionKind, project: Path, victim: Path, home: Path
 ) -> None:
     folder = project / ".handrail" / kind.folder
@@ -187,7 +171,7 @@ def test_a_file_of_a_project_that_is_no_plain_text_is_told_and_passed_over(
 
 
 @pytest.mark.parametrize("where", [".handrail", ".handrail/workflows"])
-def test_a_folder_of_a_project_that_is_a_link_is_told_and_passed_over(
+def test_a_linked_folder_of_a_project_is_reported_and_skipped(
     where: str, project: Path, victim: Path
 ) -> None:
     put(victim, "workflows/small.yaml", SMALL)
@@ -202,7 +186,7 @@ def test_a_folder_of_a_project_that_is_a_link_is_told_and_passed_over(
     ]
 
 
-def test_a_link_to_the_folder_of_a_workflow_is_told_too(project: Path, victim: Path) -> None:
+def test_a_link_to_the_folder_of_a_workflow_is_reported(project: Path, victim: Path) -> None:
     put(project, ".handrail/workflows/README", "a file of no kind")
     (project / ".handrail/workflows/big").symlink_to(victim / "big")
     put(project, ".handrail/workflows/own/workflow.yaml", SMALL)
@@ -237,9 +221,7 @@ def test_in_a_folder_of_the_users_own_links_are_followed(home: Path, victim: Pat
         (_large, "`{}` has more than 102400 bytes"),
     ],
 )
-def test_a_file_of_the_users_that_is_no_plain_text_is_told_too(
-    make: object, message: str, home: Path, victim: Path
-) -> None:
+def test_an_unsafe_file_of_the_user_is_reported(make: object, message: str, home: Path, victim: Path) -> None:
     own = home / ".config/handrail/agents"
     own.mkdir(parents=True)
     assert callable(make)
@@ -250,7 +232,7 @@ def test_a_file_of_the_users_that_is_no_plain_text_is_told_too(
     ]
 
 
-def test_a_link_of_the_users_that_leads_nowhere_is_told_too(home: Path) -> None:
+def test_a_dangling_link_of_the_user_is_reported(home: Path) -> None:
     own = home / ".config/handrail/agents"
     own.mkdir(parents=True)
     (own / "small.md").symlink_to("nowhere")
@@ -260,7 +242,7 @@ def test_a_link_of_the_users_that_leads_nowhere_is_told_too(home: Path) -> None:
     ]
 
 
-def test_a_settings_folder_that_is_a_file_is_told(home: Path) -> None:
+def test_a_settings_folder_that_is_a_file_is_reported(home: Path) -> None:
     put(home, ".config/handrail", "a file")
 
     assert [code for _, code, _ in told(open_catalog(Path("/nowhere")))] == ["unreadable"]
@@ -270,7 +252,7 @@ def test_a_settings_folder_that_is_a_file_is_told(home: Path) -> None:
     "name", ["1st", "a b", "ümlaut", "-rf", ".hidden", "\x1b[2J", "x" * 65, "\udcff", "a\nb"]
 )
 @pytest.mark.parametrize("kind", list(DefinitionKind))
-def test_a_file_whose_name_is_no_name_is_told_and_passed_over(
+def test_a_file_with_a_bad_name_is_reported_and_skipped(
     name: str, kind: DefinitionKind, project: Path
 ) -> None:
     put(project, f".handrail/{kind.folder}/{name}{kind.suffix}", "text")
@@ -282,7 +264,7 @@ def test_a_file_whose_name_is_no_name_is_told_and_passed_over(
     assert message.isprintable()
 
 
-def test_default_means_another_persona_so_none_is_called_so(project: Path) -> None:
+def test_no_persona_can_be_called_default(project: Path) -> None:
     put(project, ".handrail/agents/default.md", "text")
     put(project, ".handrail/guardrails/default.md", "text")
 
@@ -291,7 +273,7 @@ def test_default_means_another_persona_so_none_is_called_so(project: Path) -> No
     assert told(open_catalog(project, DefinitionKind.GUARDRAIL)) == []
 
 
-def test_two_files_of_one_name_are_told_and_the_first_is_used(project: Path, home: Path) -> None:
+def test_two_files_of_one_name_are_reported_and_the_first_is_used(project: Path, home: Path) -> None:
     first = put(project, ".handrail/workflows/small/workflow.yaml", SMALL)
     put(project, ".handrail/workflows/small.yaml", SMALL)
     theirs = put(home, ".config/handrail/workflows/small.yaml", SMALL)
@@ -317,7 +299,7 @@ def test_a_file_does_not_hide_its_neighbour(home: Path) -> None:
     assert (found.path, found.hides) == (own / "small/workflow.yaml", None)
 
 
-def test_a_text_that_is_not_utf_8_is_told_by_line_and_column(project: Path) -> None:
+def test_a_text_that_is_not_utf_8_is_reported_by_line_and_column(project: Path) -> None:
     put(project, ".handrail/agents/small.md", b"one\ncaf\xe9\n")
     put(project, ".handrail/agents/zero.md", b"a\0b")
     put(project, ".handrail/agents/marked.md", b"\xef\xbb\xbfgood")
@@ -331,7 +313,7 @@ def test_a_text_that_is_not_utf_8_is_told_by_line_and_column(project: Path) -> N
     assert [one.name for one in found if one.origin == "project"] == ["marked"]
 
 
-def test_a_folder_with_too_many_files_is_told_and_the_first_are_read(project: Path) -> None:
+def test_a_folder_with_too_many_files_is_reported_and_the_first_are_read(project: Path) -> None:
     for number in range(MAX_DEFINITIONS + 2):
         put(project, f".handrail/agents/p{number:03}.md", "text")
         put(project, f".handrail/workflows/big/t{number:03}.md", "text")
@@ -350,7 +332,7 @@ def test_a_folder_with_too_many_files_is_told_and_the_first_are_read(project: Pa
     ]
 
 
-def test_a_file_that_may_not_be_read_is_told_shown_by_a_folder_that_says_so() -> None:
+def test_an_unreadable_file_is_reported() -> None:
     class Forbidding:
         def read(self, path: str) -> bytes | None:
             raise Fault(f"`{path}` cannot be read: Permission denied", "let the user read it")

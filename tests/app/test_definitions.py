@@ -51,7 +51,7 @@ def test_default_means_the_supervisor(shelf: Definitions, own: Path) -> None:
 
 
 @requirement("steps:def.files")
-def test_a_guardrail_says_where_it_is_told(shelf: Definitions, project: Path, own: Path) -> None:
+def test_a_guardrail_says_where_it_applies(shelf: Definitions, project: Path, own: Path) -> None:
     head = "---\nworkflows: [release, bug-fix]\nsteps: review\n---\n"
     first = put(project, ".handrail/guardrails/history.md", f"{head}Never force a push.\n")
     second = put(own, "guardrails/words.md", "Plain words.\n")
@@ -114,9 +114,6 @@ def test_problems_name_the_files_that_are_passed_over_and_the_lines_that_are_wro
     }
 
 
-# --- what a server asks often -------------------------------------------------------------------------------
-
-
 def test_the_signature_changes_with_every_definition_and_with_trust(
     shelf: Definitions, project: Path, own: Path
 ) -> None:
@@ -143,7 +140,7 @@ def test_the_signature_changes_with_every_definition_and_with_trust(
     assert len(set(seen)) == 9
 
 
-def test_damaged_trust_stops_only_those_who_need_it(shelf: Definitions, project: Path, own: Path) -> None:
+def test_damaged_trust_stops_only_files_that_need_it(shelf: Definitions, project: Path, own: Path) -> None:
     put(own, "workflows/small.yaml", SMALL)
     path = put(project, ".handrail/workflows/other.yaml", SMALL.replace("small", "other"))
     put(TrustStore().path.parent, "trusted.json", "{")

@@ -2,14 +2,15 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from handrail.app.catalog import DefinitionKind
-from handrail.app.definitions import Definitions, ScannedFolder, StatSnapshot, take_stat_snapshot
+from handrail.app.definitions import Definitions, ScannedFolder, SourceCache, StatSnapshot, take_stat_snapshot
 from handrail.app.trust import TrustStore
+from handrail.workflows.load import SourceFinder, WorkflowSource
 from helpers.definitions import put
 
 LONG_AGO = -(10**18)
@@ -29,7 +30,6 @@ sys.addaudithook(_hear)
 
 @pytest.fixture
 def opened() -> Iterator[list[str]]:
-    """What is opened and listed from here on."""
     _opened.clear()
     _heard.append(True)
     yield _opened
@@ -184,7 +184,7 @@ def test_what_is_passed_over_is_looked_at_again(shelf: Definitions, project: Pat
     assert opened
 
 
-def test_nothing_is_told_of_a_file_that_is_gone_or_was_changed_too_late(tmp_path: Path) -> None:
+def test_a_missing_or_just_changed_file_has_no_snapshot(tmp_path: Path) -> None:
     file = put(tmp_path, "one/two/file.md", "Text.\n")
     place = ScannedFolder(file.parent, (file,), follows=False)
     late = 2 * file.stat().st_ctime_ns
@@ -193,3 +193,50 @@ def test_nothing_is_told_of_a_file_that_is_gone_or_was_changed_too_late(tmp_path
     assert take_stat_snapshot([place], file.stat().st_ctime_ns) is None
     file.unlink()
     assert take_stat_snapshot([place], late) is None
+
+
+class Making:
+    """Makes a text of a text and of the one that it names; counts how often."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    def __call__(self, source: WorkflowSource, find: SourceFinder) -> str:
+        self.times += 1
+        named = find(source.text)
+        return f"{source.text} and {named.text if named else 'nothing'}"
+
+
+def _found(others: Mapping[str, str]) -> SourceFinder:
+    return lambda name: WorkflowSource(f"{name}.yaml", others[name]) if name in others else None
+
+
+def test_the_same_texts_are_read_once() -> None:
+    making = Making()
+    made = SourceCache(making)
+
+    assert made(WorkflowSource("a.yaml", "b"), _found({"b": "more"})) == "b and more"
+    assert made(WorkflowSource("a.yaml", "b"), _found({"b": "more", "c": "unasked"})) == "b and more"
+    assert making.times == 1
+
+
+def test_another_text_or_another_one_inside_it_is_read_anew() -> None:
+    made = SourceCache(Making())
+    text = WorkflowSource("a.yaml", "b")
+
+    assert made(text, _found({})) == "b and nothing"
+    assert made(text, _found({"b": "more"})) == "b and more"
+    assert made(text, _found({"b": "less"})) == "b and less"
+    assert made(text, _found({})) == "b and nothing"
+    assert made(WorkflowSource("a.yaml", "c"), _found({})) == "c and nothing"
+
+
+def test_those_asked_for_last_are_kept_and_no_more() -> None:
+    making = Making()
+    made = SourceCache(making, most=2)
+    for name in ("a", "b", "a", "c", "a"):
+        made(WorkflowSource(f"{name}.yaml", name), _found({}))
+    assert making.times == 3
+
+    made(WorkflowSource("b.yaml", "b"), _found({}))
+    assert making.times == 4

@@ -109,9 +109,6 @@ def test_texts_beside_a_workflow_are_trusted_with_it(shelf: Definitions, project
     assert [one.digest == first.digest for one in shelf.list_untrusted()] == [False]
 
 
-# --- workflows inside workflows -----------------------------------------------------------------------------
-
-
 def test_a_workflow_with_an_untrusted_one_inside_is_not_started(
     shelf: Definitions, project: Path, own: Path
 ) -> None:
@@ -127,9 +124,7 @@ def test_a_workflow_with_an_untrusted_one_inside_is_not_started(
     assert "within/review" in workflow_of(shelf, "outer").states
 
 
-def test_what_stands_inside_a_trusted_workflow_cannot_change_under_it(
-    shelf: Definitions, project: Path, own: Path
-) -> None:
+def test_the_inside_of_a_trusted_workflow_cannot_change(shelf: Definitions, project: Path, own: Path) -> None:
     put(own, "workflows/outer.yaml", SMALL.replace("small", "outer"))
     put(project, ".handrail/workflows/outer.yaml", OUTER)
     inner = put(project, ".handrail/workflows/small.yaml", SMALL)
@@ -170,9 +165,6 @@ def test_a_workflow_whose_inside_comes_later_is_trusted_anew(
     put(project, ".handrail/workflows/small.yaml", SMALL)
 
     assert isinstance(shelf.find_pinned("outer"), UntrustedFile)
-
-
-# --- personas and guardrails --------------------------------------------------------------------------------
 
 
 @requirement("steps:def.files")

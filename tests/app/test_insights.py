@@ -39,7 +39,7 @@ def test_the_boards_of_a_store_are_those_of_its_runs(tmp_path: Path) -> None:
     assert found["Time until runs are abandoned"].about == "10-30 min: 1."
 
 
-def test_windows_are_those_of_the_source_unless_somebody_says_since_when(tmp_path: Path) -> None:
+def test_windows_are_those_of_the_source_unless_a_start_is_given(tmp_path: Path) -> None:
     database = SqliteDatabase(history(tmp_path / "handrail.db").path)
     summaries, later = SqlMeasures(database), NOW + timedelta(days=2)
     found, none = load_figures(summaries, later), load_figures(summaries, later, NOW)

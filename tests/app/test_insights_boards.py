@@ -80,9 +80,6 @@ def drawings(name: str, figures: Figures = FIGURES) -> dict[str, Drawing]:
     return {drawing.title: drawing for drawing in found}
 
 
-# --- tables -------------------------------------------------------------------------------------------------
-
-
 def test_the_boards_have_every_table_once_and_in_order() -> None:
     found = boards(FIGURES, MEANINGS)
 
@@ -138,10 +135,7 @@ def test_step_performance() -> None:
         ("try", "ann", 3, 20_000.0, 20_000, 30_000),
         ("end", "", 2, 4_000.0, 4_000, 4_000),
     )
-    assert found["steps"].rows == (
-        ("try", 4, 3, 1, 20_000.0, 25.0),
-        ("end", 2, 2, 0, 4_000.0, 0.0),
-    )
+    assert found["steps"].rows == (("try", 4, 3, 1, 20_000.0, 25.0), ("end", 2, 2, 0, 4_000.0, 0.0))
     assert found["states"].rows == (
         ("look", "", 0, 0, 0, 0, 1, 100.0),
         ("mend", "try", 6, 4, 2, 4, 4, 50.0),
@@ -204,9 +198,6 @@ def test_hours_and_funnels_follow_from_what_was_measured() -> None:
     assert count_by_hour(FIGURES.hours) == {"2026-03-09 10": (13, 5), "2026-03-09 15": (12, 0)}
     assert list(build_funnels(FIGURES.states)) == ["look", "mend"]
     assert StateCounts("a", "", 0, 0, 0, 0, 1).leaving_rate is None
-
-
-# --- charts -------------------------------------------------------------------------------------------------
 
 
 def test_the_charts_of_workflow_performance_say_the_same_numbers() -> None:

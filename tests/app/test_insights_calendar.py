@@ -37,7 +37,7 @@ def test_a_long_window_begins_where_something_happened() -> None:
     assert list_days(long_ago, NOW, "") == ["2026-03-09"]
 
 
-def test_what_somebody_wrote_into_the_store_draws_no_thousand_years() -> None:
+def test_an_odd_date_in_the_store_does_not_draw_a_thousand_years() -> None:
     long_ago = datetime(1970, 1, 1, tzinfo=UTC)
 
     assert list_days(long_ago, NOW, "nonsense") == ["2026-03-09"]
@@ -82,6 +82,6 @@ def test_words_stand_at_round_distances() -> None:
     ]
 
 
-def test_a_place_is_told_in_full() -> None:
+def test_a_slot_has_its_full_name() -> None:
     assert [slot.name for slot in slots(["2026-03-09 01"])] == ["2026-03-09 01:00"]
     assert [slot.name for slot in slots(["2026-03-09"])] == ["2026-03-09"]

@@ -63,7 +63,6 @@ def played(desk: Desk, root: str) -> tuple[str, str]:
 
 
 def methods(port: type) -> set[str]:
-    """What can be asked of a port."""
     return {name for name, one in vars(port).items() if inspect.isfunction(one) and not name.startswith("_")}
 
 
@@ -177,7 +176,7 @@ def test_runs_outside_can_be_neither_read_nor_moved(desk: Desk, runs: SqliteRuns
     assert behind.definition(own.run.digest) == runs.definition(own.run.digest)
 
 
-def test_a_feed_tells_of_what_is_inside(desk: Desk, runs: SqliteRuns) -> None:
+def test_a_feed_reports_only_what_is_inside(desk: Desk, runs: SqliteRuns) -> None:
     (_, mine), (_, theirs) = played(desk, ROOT), played(desk, OTHER)
     assert methods(Feed) == {"announce", "listen"}
     feed = FilteredFeed(desk.feed, SqlRunQueries(runs.database, lambda: (ROOT,)))

@@ -15,7 +15,7 @@ from handrail.stores.files.file_runs import FileRuns
 from handrail.stores.sql.projection import SqlRunMirrors
 from handrail.stores.sql.sqlite import SqliteDatabase
 from helpers.cleanup import kept
-from helpers.program import handrail
+from helpers.program import command
 from helpers.task_project import TASKS, Project
 
 ALL = "SELECT artifact_type, title, content, step_name, description FROM artifacts ORDER BY number"
@@ -69,7 +69,7 @@ def test_a_refused_word_keeps_no_text(project: Project) -> None:
     assert [row[2] for row in shown(project.database)] == ["mine"]
 
 
-def test_what_is_no_text_is_kept_as_far_as_it_is_and_what_is_too_long_is_not(project: Project) -> None:
+def test_binary_text_is_kept_as_far_as_it_decodes_and_long_text_is_not(project: Project) -> None:
     project.say("go")
     written(project, b"\xff mine\0")
     project.say("go")
@@ -119,7 +119,6 @@ class Overtaken(FileRuns):
     first: Callable[[], object] | None = None
 
     def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[JournalEntry, ...]:
-        """The entries, when the other process is done."""
         if self.first:
             self.first()
         return super().entries(run, after, most)
@@ -147,11 +146,11 @@ def test_a_store_that_is_made_again_has_the_files_as_they_lie(project: Project, 
     new = tmp_path / "new" / "handrail.db"
 
     for _ in range(2):
-        said = handrail("store", "rebuild", "--store", new, "--project", project.project)
+        said = command("store", "rebuild", "--store", new, "--project", project.project, cwd=tmp_path)
         assert said.status == 0, said.err
 
     assert [row[:3] for row in shown(kept(SqliteDatabase(new)))] == [("task", "task.md", "mine")]
-    assert handrail("store", "check", "--store", new).status == 0
+    assert command("store", "check", "--store", new, cwd=tmp_path).status == 0
 
 
 def test_a_run_whose_head_is_lost_is_brought_over_as_it_was(project: Project) -> None:

@@ -46,7 +46,7 @@ def test_the_marks_of_a_run_are_where_it_is_was_and_can_go(project: Project) -> 
     assert [(way.row, way.target, way.prospect) for way in marks.ways] == [("T3", "DRAFT", Availability.OPEN)]
 
 
-def test_a_fact_that_nobody_read_leaves_a_way_unsure(project: Project) -> None:
+def test_an_unread_fact_leaves_a_way_unsure(project: Project) -> None:
     project.say("again")
     marks = build_graph_marks(project.workflow, project.runs.load_current().run, {}, journal(project))
 
@@ -56,7 +56,7 @@ def test_a_fact_that_nobody_read_leaves_a_way_unsure(project: Project) -> None:
     ]
 
 
-def test_of_a_mirrored_run_the_store_tells_enough_for_a_picture(project: Project) -> None:
+def test_a_mirrored_run_has_enough_for_a_picture(project: Project) -> None:
     records = SqlRunQueries(project.database)
     row = records.run(project.run)
     assert row is not None

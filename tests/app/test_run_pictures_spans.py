@@ -74,7 +74,7 @@ def _minute(moment: datetime) -> float:
     return (moment - at(0)) / timedelta(minutes=1)
 
 
-def test_a_state_waits_for_the_agent_unless_only_somebody_else_brings_it_on() -> None:
+def test_a_state_waits_for_the_agent_unless_only_another_actor_moves_it() -> None:
     assert find_wait_kinds(workflow(FLOW)) == {
         "work": AGENT,
         "choose": PERSON,
@@ -124,7 +124,7 @@ def test_a_pause_is_a_span_of_its_own_and_what_was_waited_for_goes_on_after_it()
     ]
 
 
-def test_steps_side_by_side_are_told_apart_by_their_numbers() -> None:
+def test_parallel_steps_differ_by_their_numbers() -> None:
     lines = [opened(0, 1, "work"), opened(0, 2, "choose"), closed(3, 1, "work"), closed(5, 2, "choose")]
     assert told(*lines) == [(1, "work", AGENT, 0, 3), (2, "choose", PERSON, 0, 5)]
 
@@ -163,7 +163,7 @@ def test_where_the_state_is_derived_a_step_lasts_until_the_state_is_another() ->
     ]
 
 
-def test_refusals_are_told_with_their_time_state_and_code() -> None:
+def test_refusals_have_their_time_state_and_code() -> None:
     refused = line(1, EntryKind.ERROR_OCCURRED, "work", error_type="not_accepted", trigger="continue")
     failed = line(2, EntryKind.ERROR_OCCURRED)
     assert list_refusals([opened(0, 1, "work"), refused, failed]) == (

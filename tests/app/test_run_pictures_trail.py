@@ -94,7 +94,7 @@ def test_a_way_back_leads_where_the_entry_says() -> None:
     assert trail.moves == {("help", "plan"): 1}
 
 
-def test_a_row_that_stays_is_no_move() -> None:
+def test_a_row_that_stays_is_not_a_move() -> None:
     trail = told(opened("plan"), closed("plan", "plan", "note", kind=EntryKind.STEP_STAYED))
     assert trail == VisitHistory({"plan": 1}, {}, "plan")
 

@@ -9,7 +9,7 @@ import pytest
 
 from handrail.app.settings import Requirement, load_settings, require_permits, settings_path
 from handrail.runtime.errors import Unreadable
-from helpers.program import PROGRAM
+from helpers.program import handrail
 from helpers.servers import Pipe, place
 
 
@@ -30,7 +30,7 @@ def test_permits_are_required_from_then_on() -> None:
 
 
 @pytest.mark.parametrize("text", ["spells: {permit: maybe}", "spell: {}", "[", "spells: {permit: off}"])
-def test_a_file_that_is_not_as_it_must_be_is_told_with_its_repair(text: str) -> None:
+def test_a_malformed_settings_file_is_reported_with_its_repair(text: str) -> None:
     settings_path().parent.mkdir(parents=True)
     settings_path().write_text(text)
 
@@ -66,8 +66,8 @@ def test_a_server_asks_at_every_word_whether_it_needs_a_permit(tmp_path: Path) -
 def test_the_hook_that_was_installed_lets_a_typed_word_pass_once(tmp_path: Path) -> None:
     at = place(tmp_path)
     env = {**at.env, "HANDRAIL_STORE": str(at.store)}
-    words = [str(PROGRAM), "init", "--client", "claude", "--face", "spells", "--permit"]
-    subprocess.run(words, cwd=at.project, env=env, check=True, capture_output=True)
+    words = ("init", "--client", "claude", "--face", "spells", "--permit")
+    assert handrail(*words, cwd=at.project, **env).status == 0
     hooks = json.loads((at.project / ".claude" / "settings.json").read_text())["hooks"]
     command = hooks["UserPromptSubmit"][0]["hooks"][0]["command"]
     typed = {"prompt": "accio", "cwd": str(at.project), "hook_event_name": "UserPromptSubmit"}

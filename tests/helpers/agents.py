@@ -52,7 +52,6 @@ def asked(form: str, token: str, summary: str = "Other.") -> dict[str, Any]:
 
 
 def asked_by_id(form: str, run: str) -> dict[str, Any]:
-    """The same, without one."""
     match form:
         case "start":
             return {"template_name": "paper"}
@@ -77,7 +76,6 @@ class Stage:
     foreign: str
 
     def scene(self, kind: str, form: str, lifecycle: str) -> Scene:
-        """A scene for tokens of this kind."""
         if lifecycle == "idle":
             return self._nobody(kind)
         if kind == "same call":
@@ -108,7 +106,6 @@ class Stage:
                 yield from self._made_up(kind, good)
 
     def _made_up(self, kind: str, good: str) -> Iterator[tuple[str, str]]:
-        """Tokens that this store never issued."""
         match kind:
             case "malformed":
                 yield from ((f"{kind} {token!a}", token) for token in MALFORMED)

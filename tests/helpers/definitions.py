@@ -25,10 +25,10 @@ steps:
 """
 
 
-def put(folder: Path, name: str, text: str) -> Path:
+def put(folder: Path, name: str, text: str | bytes) -> Path:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, "utf-8")
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
 
 

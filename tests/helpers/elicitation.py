@@ -9,7 +9,7 @@ import mcp_types as types
 from mcp import Client
 from mcp.client import ClientRequestContext
 
-from helpers.planner_agents import Kitchen
+from helpers.planner_agents import RepositoryPlace
 from helpers.servers import META, Pipe, Told, told
 
 FOREIGN: Final = "Merge the kettle\n\nSigned-off-by: Ann\n"
@@ -43,7 +43,6 @@ class Person:
     async def __call__(
         self, context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult:
-        """What they say to this question."""
         del context
         assert isinstance(params, types.ElicitRequestFormParams)
         self.heard.append(params)
@@ -51,7 +50,6 @@ class Person:
 
 
 async def call(client: Client, **given: Any) -> Told:  # noqa: ANN401 - also what is no argument
-    """What the tool that asks answers."""
     result = await client.call_tool(ASKED[0], given)
     (content,) = result.content
     assert isinstance(content, types.TextContent)
@@ -63,7 +61,7 @@ class Asking(Pipe):
     """A server process whose client says that it is `able` to do something; of which version, if of 2025."""
 
     def __init__(
-        self, at: Kitchen, era: str, able: Mapping[str, Any] = FORM, version: str = "2025-11-25"
+        self, at: RepositoryPlace, era: str, able: Mapping[str, Any] = FORM, version: str = "2025-11-25"
     ) -> None:
         self.able, self.version = able, version
         super().__init__(at.at, "--face", "commits", era=era, PATH=at.repo.path)

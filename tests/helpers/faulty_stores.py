@@ -20,7 +20,6 @@ STORES = tuple(name for name, place in PLACES.items() if place.tokens)
 
 @contextmanager
 def opened(kind: str, folder: Path) -> Iterator[Place]:
-    """A place of this kind, closed at the end."""
     place = PLACES[kind](folder)
     yield place
     place.close()
@@ -34,7 +33,6 @@ class Recording(MemoryRuns):
         self.turns: list[Turn] = []
 
     def commit(self, turn: Turn) -> bool:
-        """Save, and keep the turn."""
         self.turns.append(turn)
         return super().commit(turn)
 
@@ -49,19 +47,16 @@ class AlwaysMoved(MemoryRuns):
 
     @contextmanager
     def hold_lock(self, run: str, attempt: int) -> Iterator[None]:
-        """As the real one; the attempt is noted."""
         self.held_at.append(attempt)
         with super().hold_lock(run, attempt):
             yield
 
     def commit(self, turn: Turn) -> bool:
-        """False, as long as it is told to say so."""
         return not self.moved and super().commit(turn)
 
     def renew_tokens(
         self, stored: StoredRun, tokens: Mapping[int, str], at: datetime, entries: tuple[Entry, ...]
     ) -> bool:
-        """False, as long as it is told to say so."""
         return not self.moved and super().renew_tokens(stored, tokens, at, entries)
 
 
@@ -73,7 +68,6 @@ class MovedOnce(MemoryRuns):
         self.other: Turn | None = None
 
     def commit(self, turn: Turn) -> bool:
-        """The other turn first, once."""
         other, self.other = self.other, None
         if other is not None:
             assert super().commit(other)
@@ -84,7 +78,6 @@ class Troubled(MemoryRuns):
     """Finds something wrong with every run."""
 
     def load(self, run: str) -> StoredRun | None:
-        """The run, in trouble."""
         stored = super().load(run)
         trouble = Trouble(TroubleCode.DAMAGED, "half of it is missing", "restore the backup")
         return replace(stored, trouble=trouble) if stored else None

@@ -15,7 +15,9 @@ from handrail.engine.model import Workflow
 from handrail.mcp.faces.commits import CommitsFace
 from handrail.mcp.faces.planner import PlannerFace
 from handrail.mcp.faces.shared import DescriptionFace
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.ports.open_store import CommitRun, ServingStore
+from handrail.runtime.ports.queries import RunFilter
 from handrail.runtime.ports.turn import Descriptions
 from handrail.runtime.records import Caller
 from handrail.runtime.world import World
@@ -35,7 +37,7 @@ TASKS: Final = [[False, "Heat water", [[False, "Fill the kettle", []]]], [False,
 
 
 @dataclass(frozen=True, slots=True)
-class Kitchen:
+class RepositoryPlace:
     """A place whose project is a repository."""
 
     at: Place
@@ -60,15 +62,13 @@ class Kitchen:
         )
 
     def writes(self, text: str) -> None:
-        """Put a text there, past every server."""
         store = self.repo.store()
         store.swap(store.read(), text)
 
 
-def kitchen(folder: Path, kind: str, face: str = "planner") -> Kitchen:
-    """A new one, of a kind of repository."""
+def repository_place(folder: Path, kind: str, face: str = "planner") -> RepositoryPlace:
     at = place(folder)
-    return Kitchen(at, made(kind, at.project, folder / "home"), face)
+    return RepositoryPlace(at, made(kind, at.project, folder / "home"), face)
 
 
 def flow(face: str) -> Workflow:
@@ -83,7 +83,7 @@ FACES: Final = {"planner": (PlannerFace, FLOW), "commits": (CommitsFace, flow("c
 
 
 @dataclass(frozen=True, slots=True)
-class Cook:
+class PlanAgent:
     """Somebody who calls the tools of the face, without a process in between."""
 
     repo: Repo
@@ -107,18 +107,24 @@ class Cook:
         return told[-1]
 
     def text(self) -> str:
-        """The description as it stands."""
         return self.store.read().text
 
     def writes(self, text: str) -> None:
-        """Put a text there, past the face."""
         self.store.swap(self.store.read(), text)
+
+    def lifecycles(self) -> list[tuple[object, object]]:
+        """From where to where the run went, as its journal has it."""
+        (row,) = self.serving.records.runs(RunFilter())
+        entries = [one.entry for one in self.serving.world.runs.entries(row.id)]
+        passed = [one.data for one in entries if one.kind is EntryKind.WORKFLOW_STATE_TRANSITION]
+        assert {one["client"] for one in passed} == {"bench 1"}
+        return [(one["from"], one["to"]) for one in passed]
 
 
 @contextmanager
-def cook_in(
+def plan_agent(
     folder: Path, repo: Repo, store: Descriptions | None = None, face: str = "planner"
-) -> Iterator[Cook]:
+) -> Iterator[PlanAgent]:
     """Somebody at a server of this repository, with a store in this folder."""
     kept = store or repo.store()
 
@@ -127,7 +133,9 @@ def cook_in(
 
     with open_serving(folder / "store" / "handrail.db") as made_:
         make, workflow = FACES[face]
-        yield Cook(repo, make(made_, Projects((repo.folder,), TrustStore()), workflow, opened), made_, kept)
+        yield PlanAgent(
+            repo, make(made_, Projects((repo.folder,), TrustStore()), workflow, opened), made_, kept
+        )
 
 
 TO_GOAL: Final = ("set_overarching_goal", {"goal": GOAL})

@@ -22,7 +22,6 @@ class Switch:
     folder: Path
 
     def put(self) -> None:
-        """Put the programs there."""
         self.folder.mkdir(parents=True)
         for name, real in (("jj", jj_program()), ("git", shutil.which("git"))):
             script = f'#!/bin/sh\nREAL={real}\n[ -e {self.script} ] && . {self.script}\nexec "$REAL" "$@"\n'
@@ -45,7 +44,7 @@ class Switch:
 
 
 @dataclass(frozen=True, slots=True)
-class Shop:
+class ProjectGroup:
     """A place, the folders of projects in it, and the programs that its servers find."""
 
     at: Place
@@ -53,12 +52,10 @@ class Shop:
     switch: Switch
 
     def server(self, *words: str, **env: str) -> Pipe:
-        """A new server of every project."""
         projects = (word for name in self.names for word in ("--project", str(self.folder(name))))
         return Pipe(self.at, "--face", "planner", *projects, *words, PATH=str(self.switch.folder), **env)
 
     def folder(self, name: str) -> Path:
-        """The folder of a project."""
         return self.at.folder / name
 
     def repo(self, name: str, kind: str) -> Repo:
@@ -66,9 +63,9 @@ class Shop:
         return made(kind, self.folder(name), self.at.folder / "home")
 
 
-def shop(folder: Path, *names: str) -> Shop:
+def project_group(folder: Path, *names: str) -> ProjectGroup:
     """A new one, with these projects, which are in no repository yet."""
-    made_ = Shop(place(folder, measured=False), names, Switch(folder / "programs"))
+    made_ = ProjectGroup(place(folder, measured=False), names, Switch(folder / "programs"))
     made_.switch.put()
     for name in names:
         made_.folder(name).mkdir()
@@ -76,19 +73,17 @@ def shop(folder: Path, *names: str) -> Shop:
 
 
 @dataclass(frozen=True, slots=True)
-class Stall:
-    """A project in the shop, and the server that it is asked of."""
+class ServedProject:
+    """A project in the project_group, and the server that it is asked of."""
 
-    shop: Shop
+    group: ProjectGroup
     pipe: Pipe
     name: str
 
     def calls(self, tool: str, **given: object) -> Told:
-        """What a call is answered with."""
         return self.pipe.call({"project": self.name, **given}, tool)
 
     def writes(self, title: str) -> Told:
-        """Write a goal with this title."""
         return self.calls("set_overarching_goal", goal={**GOAL, "title": title})
 
     def fails(self, tool: str, code: str, kind: str = "command non zero exit", **given: object) -> str:
@@ -104,7 +99,6 @@ class Stall:
         return str(repair)
 
     def fails_to_write(self, code: str, kind: str = "command non zero exit") -> str:
-        """The same, of a goal that is written."""
         return self.fails("set_overarching_goal", code, kind, goal=GOAL)
 
     def works(self) -> dict[str, Any]:
@@ -115,5 +109,4 @@ class Stall:
 
 
 def ordered(repair: str) -> list[str]:
-    """The command that a repair names."""
     return repair.split("`")[1].split()

@@ -28,7 +28,6 @@ CONTRACT: Final = {"step_name", "allowed_actions", "forbidden_actions", "require
 
 @cache
 def listed() -> dict[str, Any]:
-    """The tool as it is listed."""
     found: dict[str, Any] = json.loads(Path(steps.__file__).with_name("steps.json").read_text("utf-8"))
     return found
 
@@ -39,7 +38,6 @@ def _promised() -> jsonschema_rs.Draft202012Validator:
 
 
 def unruled(told: Told) -> list[str]:
-    """What is not as ruled about a reply."""
     reply = told.reply
     status = str(reply.get("status"))
     if status not in FIELDS:
@@ -77,7 +75,6 @@ def unknown(arguments: dict[str, Any]) -> list[str]:
 
 
 def leaves(value: object) -> Iterator[str]:
-    """Every text in a value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -43,7 +43,6 @@ def resources(desk: Desk, *roots: str, vcs: VcsStatus | None = None) -> Resource
 
 
 def made(title: str, content: str = "Wörter.", **more: object) -> dict[str, Any]:
-    """A good step output with one artifact."""
     return output(artifacts=[{"type": "spec", "title": title, "content": content, **more}])
 
 
@@ -55,7 +54,6 @@ class Scene:
     resources: Resources
 
     def read(self, uri: str) -> dict[str, Any]:
-        """What a resource of JSON holds."""
         content = self.resources.read(uri)
         assert content.mime == "application/json"
         told = json.loads(content.text)
@@ -63,7 +61,6 @@ class Scene:
         return told
 
     def refused(self, uri: str) -> str:
-        """Why there is no such resource."""
         with pytest.raises(ResourceNotFound) as missing:
             self.resources.read(uri)
         return missing.value.message

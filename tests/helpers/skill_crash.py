@@ -55,7 +55,6 @@ def kill_everywhere(move: Move, work: Path) -> tuple[int, list[str]]:
 
 
 def main(work: Path) -> None:
-    """Kill everywhere."""
     gc.freeze()
     done = {move.name: kill_everywhere(move, work) for move in MOVES}
     points = {name: count for name, (count, _) in done.items()}

@@ -40,13 +40,11 @@ def runs_in(workspace: Workspace) -> FileRuns:
 
 
 def world(workspace: Workspace, ids: int = 0) -> World:
-    """The world of a move."""
     runs, counted = runs_in(workspace), CountedIds(ids, ids)
     return World(runs, HandClock(), counted, LocalFeed(), KEY, lambda *_: FLOW, runs, lifetime=None)
 
 
 def completed(skill: str) -> Event:
-    """The event of a skill that is done."""
     return Event("complete_skill", {"skill": skill})
 
 
@@ -83,7 +81,6 @@ class Move:
         return next(iter((outcome.tokens or {}).values()))
 
     def take(self, workspace: Workspace, token: str, ids: int = 0) -> Mapping[str, Any]:
-        """Make it; the reply."""
         return take_turn(world(workspace, ids), Call("", self.event, token=token), plain)
 
     def judged(self, workspace: Workspace) -> str:

@@ -79,7 +79,6 @@ class Oracle:
 
     @property
     def skill(self) -> str | None:
-        """The skill that is expected."""
         return SKILLS[self.state]
 
     @property
@@ -118,7 +117,6 @@ class Oracle:
         return "clear-post-batch"
 
     def reply(self) -> dict[str, Any]:
-        """Where the session stands."""
         params = {"item_number": self.item, "batch_index": self.batch}
         return {
             "next_skill": self.skill,

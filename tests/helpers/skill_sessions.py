@@ -29,7 +29,6 @@ SESSION: Final = "demo"
 
 
 def graph() -> Workflow:
-    """The workflow that comes with Handrail."""
     found = load_workflow(read_source(FILE)).workflow
     assert found is not None
     return found
@@ -76,15 +75,12 @@ class Agent:
         return Told(dict(answer.reply), answer.text, answer.failed)
 
     def completes(self, skill: str | None, **more: object) -> Told:
-        """Report a skill."""
         return self.calls("complete_skill", skill=skill, **more)
 
     def sets(self, task: str, status: str = "completed", **more: object) -> Told:
-        """Set a task."""
         return self.calls("update_task_status", task_id=task, status=status, **more)
 
     def looks(self, **more: object) -> Told:
-        """Ask where the session stands."""
         return self.calls("session_status", **more)
 
     def walks(self, *skills: str) -> Told:
@@ -94,26 +90,21 @@ class Agent:
         return told[-1]
 
     def writes(self, name: str, text: str, session: str = SESSION) -> None:
-        """Write a document of a session."""
         place = self.home(session) / "documents" / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(text.encode())
 
     def home(self, session: str = SESSION) -> Path:
-        """The folder of a session."""
         return self.root / ".collab" / "sessions" / session
 
     def design(self) -> str:
-        """The design document as it is."""
         return (self.home() / "documents" / "design.md").read_bytes().decode()
 
     def state(self) -> dict[str, Any]:
-        """The state file as it is."""
         found: dict[str, Any] = json.loads((self.home() / "collab-state.json").read_bytes())
         return found
 
     def puts(self, **fields: object) -> None:
-        """Write the state file by hand."""
         self.home().mkdir(parents=True, exist_ok=True)
         (self.home() / "collab-state.json").write_text(json.dumps(fields), "utf-8")
 

@@ -39,7 +39,6 @@ def completing(folder: Path, number: int) -> Told:  # noqa: ARG001 - each does t
 
 
 def main(folder: Path, count: int) -> None:
-    """Let them all begin."""
     documents = folder / "project" / ".collab" / "sessions" / "demo" / "documents"
     documents.mkdir(parents=True)
     (documents / "design.md").write_text(design(["bugfix"] * 3), "utf-8")

@@ -56,7 +56,6 @@ def runs_in(workspace: Workspace) -> FileRuns:
 
 
 def world(workspace: Workspace, ids: int = 0) -> World:
-    """The world of a cast."""
     runs, counted = runs_in(workspace), CountedIds(ids, ids)
     return World(runs, HandClock(), counted, LocalFeed(), KEY, lambda *_: FLOW, runs, lifetime=None)
 
@@ -78,7 +77,6 @@ class Cast:
 
     @property
     def event(self) -> Event:
-        """What is cast."""
         payload = {"resume": True} if self.line.spell.endswith(" resume") else {}
         return Event(self.line.trigger, payload, by=Actor.PERSON, note="as agreed")
 
@@ -102,7 +100,6 @@ class Cast:
         return {} if self.past is Past.NOTHING else given
 
     def take(self, workspace: Workspace, with_token: str, ids: int = 0) -> Mapping[str, Any]:
-        """Cast it; the reply."""
         return take_turn(world(workspace, ids), Call("", self.event, token=with_token), plain)
 
     def judged(self, workspace: Workspace, files: Mapping[str, bytes]) -> str:
@@ -170,7 +167,6 @@ def casts(past: Past) -> list[Cast]:
 
 
 def changing(every: Iterable[Cast]) -> list[Cast]:
-    """Those that change files of the user."""
     return [cast for cast in every if cast.line.effects != "-"]
 
 
@@ -208,7 +204,6 @@ def _weight(line: Line) -> tuple[int, int]:
 
 @cache
 def _row(line: Line) -> str:
-    """The row that takes a line."""
     workspace, rows = Simulated(), list[str]()
     cast = Cast("", line, Past.BROUGHT)
     made = cast.lay_out(workspace)

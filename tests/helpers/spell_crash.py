@@ -36,11 +36,9 @@ class Snapshots(Ground):
         return self._kind(self._root, FOLDER)
 
     def there(self) -> Folders:
-        """All that is in the project."""
         return _read(f"{self._root}", "", {})
 
     def files(self, left: Folders) -> dict[str, bytes]:
-        """The files in the folder of the task."""
         found = {path: data for path, data in left.items() if data is not None}
         return {path.removeprefix(f"{FOLDER}/"): data for path, data in found.items()}
 
@@ -120,7 +118,6 @@ def _casts(way: str) -> list[Cast]:
 
 
 def main(work: Path, way: str) -> None:
-    """Cut off everywhere."""
     gc.freeze()
     disk = Kills(work / "project") if way == "kill" else Snapshots(work / "project")
     done = [Bench(Power() if way == "power" else disk, cast) for cast in _casts(way)]

@@ -57,7 +57,6 @@ class Power(Ground):
         self._careless, self._now = careless, Simulated()
 
     def laid(self, left: Folders) -> Simulated:
-        """The workspace, all of it confirmed."""
         self._now = Simulated()
         for path, data in left.items():
             if data is None:
@@ -71,7 +70,6 @@ class Power(Ground):
         return _folders(self._now)
 
     def files(self, left: Folders) -> dict[str, bytes]:
-        """All its files."""
         return {path: data for path, data in left.items() if data is not None}
 
     def cut(self, left: Folders, work: Work) -> Cuts:
@@ -93,7 +91,6 @@ def _folders(workspace: Simulated) -> Folders:
 
 
 def recover(workspace: Workspace) -> bool:
-    """Recover, as every turn begins."""
     with runs_in(workspace).hold_lock("", 0):
         return True
 

@@ -76,14 +76,14 @@ def test_an_address_is_decoded_once_in_either_spelling(given: str, address: Reso
         "curr\udc80ent://x",
     ],
 )
-def test_what_is_no_address_of_ours_is_told_the_seven(given: str, scene: Scene) -> None:
+def test_an_unknown_address_is_answered_with_the_seven_forms(given: str, scene: Scene) -> None:
     message = scene.refused(given)
 
     assert message.endswith(SEVEN)
     assert message.isprintable()
 
 
-def test_whoever_spells_portably_is_told_the_seven_portably(scene: Scene) -> None:
+def test_a_portable_address_is_answered_with_portable_forms(scene: Scene) -> None:
     assert "current-step://{execution_id}" in scene.refused("work-flow://x")
 
 
@@ -128,7 +128,7 @@ def test_what_cannot_be_meant_is_refused_with_the_repair(given: str, message: st
         "type/a?page=2",
     ],
 )
-def test_an_unknown_pattern_of_artifacts_is_told_the_four_or_the_runs(pattern: str, scene: Scene) -> None:
+def test_an_unknown_pattern_is_answered_with_the_four_or_the_runs(pattern: str, scene: Scene) -> None:
     message = scene.refused(f"workflow_artifacts://{pattern}")
 
     four = "there are recent, final, final/{execution_id} and type/{type}"

@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import anyio
@@ -18,7 +17,7 @@ from handrail.mcp.apps import build_picture
 from handrail.runtime.errors import Busy
 from handrail.workflows.load import WorkflowSource, load_workflow
 from helpers.large_workflow import large
-from helpers.servers import ERAS, TOOL, Pipe, Place, Showing, inside, place
+from helpers.servers import ERAS, TOOL, Pipe, Place, Showing, inside
 
 URI: Final = "ui://handrail/run"
 UI: Final = {"ui": {"resourceUri": "ui://handrail/run"}}
@@ -45,12 +44,6 @@ class Plain(Pipe):
     }
 
 
-@pytest.fixture
-def at(tmp_path: Path) -> Place:
-    """A place."""
-    return place(tmp_path / "place")
-
-
 def told(pipe: Pipe) -> dict[str, Any]:
     """Everything a client is told before its first call."""
     hello = pipe.hello if pipe.era == "legacy" else pipe.ask("server/discover")["result"]
@@ -59,7 +52,7 @@ def told(pipe: Pipe) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("face", "era"), [("steps", "legacy"), *((face, "auto") for face in SHOWS)])
-def test_a_client_that_declares_nothing_is_told_nothing_of_the_page(at: Place, face: str, era: str) -> None:
+def test_a_client_without_the_extension_sees_nothing_of_the_page(at: Place, face: str, era: str) -> None:
     with Pipe(at, "--face", face, era=era) as plain, Showing(at, "--face", face, era=era) as showing:
         without, with_ = told(plain), told(showing)
 
@@ -71,7 +64,7 @@ def test_a_client_that_declares_nothing_is_told_nothing_of_the_page(at: Place, f
     assert json.dumps(with_) == json.dumps(without)
 
 
-def test_a_client_that_shows_other_pages_is_told_nothing_either(at: Place) -> None:
+def test_a_client_with_other_pages_sees_nothing_either(at: Place) -> None:
     with Pipe(at, era="legacy") as plain, Plain(at, era="legacy") as other:
         assert json.dumps(told(other)) == json.dumps(told(plain))
         call = {"name": TOOL, "arguments": {"template_name": "walk"}}
@@ -79,7 +72,7 @@ def test_a_client_that_shows_other_pages_is_told_nothing_either(at: Place) -> No
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_answer_is_the_same_and_the_picture_stands_beside_it(at: Place, era: str) -> None:
+def test_the_answer_is_the_same_with_the_picture_beside_it(at: Place, era: str) -> None:
     with Pipe(at, era=era) as plain, Showing(at, era=era) as showing:
         run = plain.start(goal="Walk it").run
         asked = {"name": TOOL, "arguments": {"execution_id": run, "action": "why"}}

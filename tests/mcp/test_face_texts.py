@@ -14,5 +14,5 @@ def test_every_code_that_an_agent_can_be_given_has_a_sentence_and_no_other() -> 
     assert set(load_face_texts("steps").errors) == codes
 
 
-def test_a_code_of_the_stores_own_is_told_by_its_rule() -> None:
+def test_a_code_of_a_store_is_explained_by_its_rule() -> None:
     assert load_face_texts("steps").error("diverged", "store") == "Refused by store."

@@ -3,19 +3,18 @@
 import json
 import os
 import re
-import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import pytest
 
-from helpers.servers import Pipe, Place, place
+from helpers.servers import Pipe
 from helpers.skill_sessions import design
 from helpers.spell_table import laid_out
+from helpers.traced_place import TracedPlace, traced_place
 
 CALLS: Final = "trace=openat,getdents64,write,renameat,renameat2"
 CUT_OFF: Final = re.compile(r"^(\d+) +(.*) <unfinished \.\.\.>$")
@@ -26,23 +25,14 @@ COMMITTED: Final = re.compile(r'rename.*"intent\.json"')
 REPLIED: Final = re.compile(r'write\(\d+<pipe:[^>]*>, "\{\\"jsonrpc')
 
 
-@dataclass(frozen=True, slots=True)
-class Traced(Place):
-    """A place whose server is watched by strace."""
-
-    def words(self, *more: str) -> tuple[str, ...]:
-        """The command line of a server that is watched."""
-        watched = ("strace", "-f", "-y", "-qq", "-e", CALLS, "-o", str(self.folder / "trace"))
-        return (*watched, *Place(self.folder).words(*more))
-
-    def calls(self) -> list[list[str]]:
-        """The system calls of each call that was answered, in order."""
-        found: list[list[str]] = [[]]
-        for line in whole_lines((self.folder / "trace").read_text("utf-8", "replace")):
-            found[-1].append(line)
-            if REPLIED.search(line):
-                found.append([])
-        return found[:-1]
+def answered_calls(at: TracedPlace) -> list[list[str]]:
+    """The system calls of each call that was answered, in order."""
+    found: list[list[str]] = [[]]
+    for line in whole_lines(at.trace):
+        found[-1].append(line)
+        if REPLIED.search(line):
+            found.append([])
+    return found[:-1]
 
 
 def whole_lines(trace: str) -> Iterator[str]:
@@ -81,30 +71,46 @@ def age(folder: Path) -> None:
 
 
 @pytest.fixture
-def at(tmp_path: Path) -> Traced:
-    assert shutil.which("strace"), "strace is missing: run tools/setup packages"
-    return Traced(place(tmp_path / "here", measured=False).folder, measured=False)
+def at(tmp_path: Path) -> TracedPlace:
+    return traced_place(tmp_path / "here", CALLS)
 
 
-def counted(call: list[str], folder: Path) -> tuple[Reads, Reads]:
-    """What a call that takes a turn reads before its commit, and after it."""
-    commit = next(number for number, line in enumerate(call) if COMMITTED.search(line))
-    return reads(call[:commit], folder), reads(call[commit:], folder)
-
-
-def show(told: Mapping[str, Reads], capsys: pytest.CaptureFixture[str]) -> None:
-    counts = [f"{name}: {opened.total()} and {listed.total()}" for name, (opened, listed) in told.items()]
-    with capsys.disabled():
-        print(f" [files opened and folders listed: {', '.join(counts)}]", end="")  # noqa: T201 - the count
-
-
-OWN: Final = (".handrail/head.json", ".handrail/history.jsonl", ".handrail/intent.json")
-STORE: Final = (*OWN, ".handrail/trouble.json")
+STORE: Final = tuple(
+    f".handrail/{name}" for name in ("head.json", "history.jsonl", "intent.json", "trouble.json")
+)
 FOLDERS: Final = ("/", "/.handrail", "/.handrail/stage")
 
 
+def check_reads(
+    at: TracedPlace,
+    folder: Path,
+    files: tuple[str, ...],
+    more: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The last calls are a look, a refusal and a turn, which reads `more` files; none after its commit."""
+    looking, refused, moving = answered_calls(at)[-3:]
+    commit = next(number for number, line in enumerate(moving) if COMMITTED.search(line))
+    calls = {
+        "a look": looking,
+        "a refusal": refused,
+        "before the commit": moving[:commit],
+        "after it": moving[commit:],
+    }
+    told = {name: reads(lines, folder) for name, lines in calls.items()}
+    counts = [f"{name}: {opened.total()} and {listed.total()}" for name, (opened, listed) in told.items()]
+    with capsys.disabled():
+        print(f" [files opened and folders listed: {', '.join(counts)}]", end="")  # noqa: T201 - the count
+    assert told == {
+        "a look": (dict.fromkeys(files, 1), {"/": 1}),
+        "a refusal": (dict.fromkeys(files, 1), dict.fromkeys(FOLDERS, 1)),
+        "before the commit": (dict.fromkeys((*files, *more), 1), dict.fromkeys(FOLDERS, 1)),
+        "after it": ({}, {}),
+    }
+
+
 def test_a_cast_reads_each_file_once_and_after_its_commit_none(
-    at: Traced, capsys: pytest.CaptureFixture[str]
+    at: TracedPlace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     task = at.project / ".ai" / "task"
     task.mkdir(parents=True)
@@ -123,27 +129,12 @@ def test_a_cast_reads_each_file_once_and_after_its_commit_none(
         assert pipe.call({}, "accio").reply["state"] == "ACHIEVE_TASK_DRAFTING"
 
     assert len([*task.glob("tasks/*/*.md")]) == 2
-    looking, refused, archiving = at.calls()[-3:]
-    before, after = counted(archiving, task)
-    told = {
-        "a look": reads(looking, task),
-        "a refusal": reads(refused, task),
-        "before the commit": before,
-        "after it": after,
-    }
-    show(told, capsys)
     files = (*STORE, "state.json", "plan.md", "task-results.md", "task.md")
-    more = ("comments.md", "review-task.md")
-    assert told == {
-        "a look": (dict.fromkeys(files, 1), {"/": 1}),
-        "a refusal": (dict.fromkeys(files, 1), dict.fromkeys(FOLDERS, 1)),
-        "before the commit": (dict.fromkeys((*files, *more), 1), dict.fromkeys(FOLDERS, 1)),
-        "after it": ({}, {}),
-    }
+    check_reads(at, task, files, ("comments.md", "review-task.md"), capsys)
 
 
 def test_a_skill_that_is_done_reads_each_file_of_its_session_once(
-    at: Traced, capsys: pytest.CaptureFixture[str]
+    at: TracedPlace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The session is looked at before the lock is taken; under it only what has changed is read again."""
     session = at.project / ".collab" / "sessions" / "demo"
@@ -159,19 +150,4 @@ def test_a_skill_that_is_done_reads_each_file_of_its_session_once(
         age(session)
         assert not pipe.call({**named, "skill": "gather-session-goals"}, "complete_skill").failed
 
-    looking, refused, done = at.calls()[-3:]
-    before, after = counted(done, session)
-    told = {
-        "a look": reads(looking, session),
-        "a refusal": reads(refused, session),
-        "before the commit": before,
-        "after it": after,
-    }
-    show(told, capsys)
-    files = (*STORE, "collab-state.json")
-    assert told == {
-        "a look": (dict.fromkeys(files, 1), {"/": 1}),
-        "a refusal": (dict.fromkeys(files, 1), dict.fromkeys(FOLDERS, 1)),
-        "before the commit": (dict.fromkeys((*files, "documents/design.md"), 1), dict.fromkeys(FOLDERS, 1)),
-        "after it": ({}, {}),
-    }
+    check_reads(at, session, (*STORE, "collab-state.json"), ("documents/design.md",), capsys)

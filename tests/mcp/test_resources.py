@@ -71,11 +71,8 @@ def titles(told: dict[str, Any]) -> list[str]:
     return [artifact["title"] for artifact in told["artifacts"]]
 
 
-# --- current_step -------------------------------------------------------------------------------------------
-
-
 @requirement("steps:res.current")
-def test_the_current_step_is_told_by_the_columns_of_the_printed_query(scene: Scene) -> None:
+def test_the_current_step_has_the_columns_of_the_printed_query(scene: Scene) -> None:
     assert scene.read(f"current_step://{OPEN}") == {
         "execution_id": OPEN,
         "state": "running",
@@ -141,7 +138,7 @@ def test_reading_the_current_step_is_activity_and_the_run_is_no_longer_quiet(sce
     assert (execution["quiet"], execution["active_at"]) == (False, "2026-03-01T12:16:02.000Z")
 
 
-def test_several_open_steps_are_all_told(scene: Scene) -> None:
+def test_all_open_steps_are_returned(scene: Scene) -> None:
     runs = scene.desk.runs
     assert isinstance(runs, SqliteRuns)
     with runs.database.transaction() as execute:
@@ -166,9 +163,6 @@ def test_several_open_steps_are_all_told(scene: Scene) -> None:
             "started_at": "2026-03-01T12:05:00.000Z",
         }
     ]
-
-
-# --- workflow_status ----------------------------------------------------------------------------------------
 
 
 @requirement("steps:res.status")
@@ -204,7 +198,7 @@ def test_the_status_of_a_run_has_the_run_its_steps_and_its_artifacts(scene: Scen
 
 
 @requirement("steps:res.status")
-def test_a_step_is_told_with_what_it_was_closed_with_and_without_its_token(scene: Scene) -> None:
+def test_a_step_has_its_output_and_not_its_token(scene: Scene) -> None:
     assert scene.read(f"workflow_status://{DONE}")["steps"][0] == {
         "execution_id": DONE,
         "number": 1,
@@ -237,7 +231,7 @@ def test_a_fork_names_its_parent_and_an_open_step_has_no_output(scene: Scene) ->
 
 
 @requirement("steps:res.status", "steps:db.page")
-def test_a_long_run_is_told_by_hundreds_and_each_page_names_the_next(tmp_path: Path) -> None:
+def test_a_long_run_comes_in_pages_of_100_that_name_the_next(tmp_path: Path) -> None:
     desk = Desk(sqlite(tmp_path))
     assert isinstance(desk.runs, SqliteRuns)
     desk.runs.database.writer_connection().execute("PRAGMA synchronous = OFF")
@@ -254,9 +248,6 @@ def test_a_long_run_is_told_by_hundreds_and_each_page_names_the_next(tmp_path: P
     assert [len(page["steps"]) for page in pages] == [100, 100, 5]
     assert [step["number"] for page in pages for step in page["steps"]] == list(range(1, 206))
     assert scene.read(f"workflow_status://{told['run']}?page=999999")["steps"] == []
-
-
-# --- workflow_artifacts -------------------------------------------------------------------------------------
 
 
 @requirement("steps:res.artifacts")
@@ -296,10 +287,7 @@ def test_a_list_of_artifacts_has_an_end_and_those_of_one_run_go_on(tmp_path: Pat
     assert titles(scene.read("workflow_artifacts://final")) == last[:100]
     assert titles(scene.read("workflow_artifacts://type/spec")) == last[1:101]
     first = scene.read(f"workflow_artifacts://final/{told['run']}")
-    assert (titles(first), first["more"]) == (
-        last[:100],
-        f"workflow_artifacts://final/{told['run']}?page=2",
-    )
+    assert (titles(first), first["more"]) == (last[:100], f"workflow_artifacts://final/{told['run']}?page=2")
     assert titles(scene.read(first["more"])) == last[100:]
     assert scene.read(first["more"])["more"] is None
     assert scene.read(f"workflow_status://{told['run']}")["more"] == f"workflow_status://{told['run']}?page=2"
@@ -334,9 +322,6 @@ def test_a_resource_holds_a_megabyte_of_texts_and_what_goes_beyond_is_left_out(t
     assert [one.get("size") for one in told["artifacts"][33:]] == [None, 30_000, 30_000, None]
 
 
-# --- what holds for all -------------------------------------------------------------------------------------
-
-
 @requirement("steps:res.current", "steps:res.status", "steps:res.artifacts")
 @pytest.mark.parametrize("scheme", ["current_step", "current-step", "workflow_status", "workflow-status"])
 @pytest.mark.parametrize(
@@ -352,7 +337,6 @@ def test_a_run_that_is_not_there_is_an_error_that_says_how_to_find_it(
 
 
 def _rows(scene: Scene) -> list[str]:
-    """Everything that is in the store."""
     runs = scene.desk.runs
     assert isinstance(runs, SqliteRuns)
     with sqlite3.connect(runs.database.path) as store:

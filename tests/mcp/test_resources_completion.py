@@ -65,7 +65,7 @@ def test_arguments_are_offered_by_how_they_begin_the_likeliest_first(
         (PATTERN, "pattern", "final/\0"),
     ],
 )
-def test_what_is_no_argument_of_ours_is_offered_nothing(
+def test_an_unknown_argument_has_no_completions(
     template: str, argument: str, typed: str, scene: Scene
 ) -> None:
     assert scene.resources.complete(template, argument, typed) == ()

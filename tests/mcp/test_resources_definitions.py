@@ -82,7 +82,6 @@ def scene(tmp_path: Path, project: Path) -> Scene:
 
 @pytest.fixture
 def two(scene: Scene, project: Path, other: Path) -> Scene:
-    """A server for both projects."""
     return Scene(scene.desk, resources(scene.desk, str(project), str(other)))
 
 
@@ -92,12 +91,9 @@ def nowhere(scene: Scene) -> Scene:
     return Scene(scene.desk, resources(scene.desk))
 
 
-# --- personas -----------------------------------------------------------------------------------------------
-
-
 @requirement("steps:res.persona")
 @pytest.mark.parametrize("name", ["critic", "cri%74ic"])
-def test_a_persona_is_told_as_it_is(name: str, scene: Scene) -> None:
+def test_a_persona_is_returned_unchanged(name: str, scene: Scene) -> None:
     assert scene.resources.read(f"persona://{name}") == ResourceContent(
         "text/markdown", "# Critic\r\n\r\nDoubt.\n"
     )
@@ -127,11 +123,8 @@ def test_of_several_projects_the_first_that_has_a_persona_gives_it(two: Scene) -
     assert [one.uri for one in two.resources.list_fixed(portable=True)].count("persona://critic") == 1
 
 
-# --- guardrails ---------------------------------------------------------------------------------------------
-
-
 @requirement("steps:res.guardrails")
-def test_guardrails_are_told_as_they_stand_each_under_its_name(scene: Scene) -> None:
+def test_guardrails_are_returned_unchanged_each_under_its_name(scene: Scene) -> None:
     content = scene.resources.read("guardrails://active")
 
     assert content == ResourceContent(
@@ -154,19 +147,16 @@ def test_guardrails_of_several_projects_say_whose_they_are_and_common_ones_stand
 
 
 @requirement("steps:res.guardrails")
-def test_without_guardrails_a_line_tells_where_they_would_be(nowhere: Scene) -> None:
+def test_without_guardrails_a_line_says_where_to_put_them(nowhere: Scene) -> None:
     assert nowhere.resources.read("guardrails://active").text == (
         "There are no guardrails here: Markdown files in `.handrail/guardrails/` would be some.\n"
     )
     assert nowhere.refused("guardrails://all").endswith("there is only guardrails://active")
 
 
-# --- workflows ----------------------------------------------------------------------------------------------
-
-
 @requirement("steps:res.workflows")
 @pytest.mark.parametrize("scheme", ["available_workflows", "available-workflows"])
-def test_a_workflow_is_told_with_what_starts_it_and_nothing_of_its_steps(
+def test_a_workflow_is_listed_with_its_inputs_and_without_its_steps(
     scheme: str, scene: Scene, project: Path
 ) -> None:
     content = scene.resources.read(f"{scheme}://all")
@@ -222,9 +212,7 @@ def test_a_workflow_that_cannot_be_started_says_why(scene: Scene, project: Path)
 
 
 @requirement("steps:res.workflows")
-def test_a_workflow_that_hides_another_is_told_once_a_person_has_trusted_it(
-    scene: Scene, project: Path
-) -> None:
+def test_a_workflow_that_hides_another_is_listed_once_trusted(scene: Scene, project: Path) -> None:
     assert not {one["name"]: one for one in scene.read(ALL)["workflows"]}["docs"]["trusted"]
     shelf = Definitions(project, TrustStore())
     TrustStore().add(
@@ -237,9 +225,7 @@ def test_a_workflow_that_hides_another_is_told_once_a_person_has_trusted_it(
 
 
 @requirement("steps:res.workflows")
-def test_a_workflow_file_that_was_added_changed_or_removed_is_told_so_at_once(
-    scene: Scene, project: Path
-) -> None:
+def test_an_added_changed_or_removed_workflow_is_seen_at_once(scene: Scene, project: Path) -> None:
     before = [one["name"] for one in scene.read(ALL)["workflows"]]
     _write(project, workflows__zeal=ASKING.replace("asking", "zeal"))
     (project / ".handrail" / "workflows" / "broken.yaml").unlink()
@@ -252,7 +238,7 @@ def test_a_workflow_file_that_was_added_changed_or_removed_is_told_so_at_once(
     assert scene.read(ALL)["workflows"] == [asking, *others]
 
 
-def test_only_the_first_five_problems_of_a_file_are_told(scene: Scene, project: Path) -> None:
+def test_only_the_first_five_problems_of_a_file_are_listed(scene: Scene, project: Path) -> None:
     _write(project, workflows__asking=ASKING + "".join(f"key{number}: 1\n" for number in range(8)))
 
     asking = scene.read("available_workflows://all")["workflows"][0]
@@ -273,9 +259,6 @@ def test_each_project_of_a_server_has_its_own_workflows_and_no_project_has_the_b
     assert [(one["name"], one["project_id"]) for one in none["workflows"]] == [
         (name, None) for name in BUILT_IN
     ]
-
-
-# --- lists --------------------------------------------------------------------------------------------------
 
 
 @requirement("steps:res.listed")
@@ -302,7 +285,7 @@ def test_the_portable_spelling_has_no_underscore_and_everything_listed_can_be_re
     assert [scene.resources.read(one.uri).mime for one in listed] == [one.mime for one in listed]
 
 
-def test_what_a_project_says_of_its_own_persona_stands_in_no_description(scene: Scene) -> None:
+def test_no_description_holds_what_a_project_says_of_its_persona(scene: Scene) -> None:
     listed = {one.name: one for one in scene.resources.list_fixed(portable=True)}
 
     about = "A persona that this project brought."

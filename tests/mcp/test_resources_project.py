@@ -24,9 +24,7 @@ def scene(tmp_path: Path) -> Scene:
 
 @requirement("steps:res.project")
 @pytest.mark.parametrize("scheme", ["project_context", "project-context"])
-def test_a_project_is_told_with_its_commit_its_run_and_what_there_is_to_use(
-    scheme: str, scene: Scene, home: Path
-) -> None:
+def test_a_project_has_its_commit_its_run_and_its_definitions(scheme: str, scene: Scene, home: Path) -> None:
     rules = home / ".config" / "handrail" / "guardrails"
     rules.mkdir(parents=True)
     (rules / "care.md").write_text("Take care.")
@@ -70,7 +68,7 @@ def test_the_active_run_is_the_one_started_last_and_none_when_all_have_ended(sce
 
 
 @requirement("steps:res.project")
-def test_a_project_without_runs_is_told_too_and_what_its_vcs_cannot_say_is_a_sentence(scene: Scene) -> None:
+def test_a_project_without_runs_and_with_a_failing_vcs_is_returned_too(scene: Scene) -> None:
     vcs = VcsStatus("jj", problem="the program `jj` is not there: install it")
     told = Scene(scene.desk, resources(scene.desk, OTHER, vcs=vcs)).read(f"project_context://{OTHER_ID}")
 
@@ -104,7 +102,7 @@ def test_a_project_that_this_server_does_not_serve_is_an_error_that_names_those_
     )
 
 
-def test_what_changes_when_a_run_moves_is_told_in_both_spellings(scene: Scene) -> None:
+def test_the_resources_of_a_run_are_named_in_both_spellings(scene: Scene) -> None:
     row = scene.resources.records.run(GONE)
     assert row is not None
     paths = [

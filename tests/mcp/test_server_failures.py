@@ -61,7 +61,7 @@ def answered(folder: Path, era: str, raised: Exception, arguments: dict[str, Any
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_bug_of_ours_is_told_by_its_number_and_the_rest_stands_in_the_log(
+def test_a_bug_is_reported_by_its_number_and_logged_in_full(
     tmp_path: Path, era: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR, "handrail"):

@@ -22,7 +22,7 @@ def asked(at: Place, query: str) -> list[tuple[object, ...]]:
 
 
 @requirement("steps:life.startup", "steps:life.abandon-idle", "steps:life.abandon-paused")
-def test_runs_gone_quiet_are_given_up_when_a_server_starts_and_told_by_one_only(tmp_path: Path) -> None:
+def test_idle_runs_are_abandoned_once_when_servers_start(tmp_path: Path) -> None:
     at = place(tmp_path)
     with inside(at) as desk:
         running, paused = desk.start().run, desk.start().run
@@ -39,7 +39,7 @@ def test_runs_gone_quiet_are_given_up_when_a_server_starts_and_told_by_one_only(
 
 
 @requirement("steps:life.sweep")
-def test_a_run_gone_quiet_is_given_up_while_a_server_serves(tmp_path: Path) -> None:
+def test_an_idle_run_is_abandoned_while_a_server_serves(tmp_path: Path) -> None:
     at = place(tmp_path)
     with Pipe(at, era="legacy", HANDRAIL_IDLE_RUNNING="1") as pipe:
         told = pipe.start()

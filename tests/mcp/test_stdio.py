@@ -97,11 +97,8 @@ def test_a_line_of_any_length_costs_no_memory(pipe: Pipe, megabytes: int) -> Non
     assert pipe.start("brief").code == "ok"
 
 
-# --- bytes that are no message ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_message_is_answered_with_an_error_and_the_next_call_works(pipe: Pipe, name: str) -> None:
+def test_a_malformed_message_is_answered_with_an_error_and_the_next_call_works(pipe: Pipe, name: str) -> None:
     line, code, identity = REFUSED[name]
     pipe.send(line)
     answer = pipe.answer()
@@ -149,9 +146,6 @@ def test_a_line_may_end_like_those_of_windows(pipe: Pipe) -> None:
     pipe.send(call('{"template_name": "brief"}') + b"\r")
 
     assert told(pipe.answer()).code == "ok"
-
-
-# --- mutated frames -----------------------------------------------------------------------------------------
 
 
 def awaits_an_answer(line: bytes) -> bool:

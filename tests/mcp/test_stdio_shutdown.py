@@ -22,22 +22,14 @@ STEPS: Final = ("one", "two", "three", "four", "five", "six")
 
 
 @pytest.fixture
-def at(tmp_path: Path) -> Place:
-    return place(tmp_path / "place")
-
-
-@pytest.fixture
 def mortal(tmp_path: Path) -> Place:
     """A place whose servers are killed: they would tell nothing of what they covered."""
     return place(tmp_path / "place", measured=False)
 
 
-# --- in the middle of a call --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("era", ["auto", "legacy"])
 @pytest.mark.parametrize("how", ["end of input", "SIGTERM", "SIGINT"])
-def test_a_server_that_is_told_to_end_during_a_call_ends_well_and_nothing_is_half_done(
+def test_a_server_that_must_end_during_a_call_ends_well_and_leaves_nothing_half_done(
     at: Place, how: str, era: str
 ) -> None:
     with Pipe(at, era=era) as pipe:
@@ -68,8 +60,6 @@ def test_a_client_that_is_gone_before_its_first_word_ends_the_server_well(at: Pl
     with Pipe(at) as pipe:
         assert pipe.close() == 0
 
-
-# --- what is not for the client -----------------------------------------------------------------------------
 
 NOISE: Final = """
 import os, sys, threading, time
@@ -104,9 +94,6 @@ def test_what_anything_else_prints_or_reads_is_not_on_the_wire(at: Place) -> Non
         assert "it has read" not in pipe.errors()
 
 
-# --- a disk that fails --------------------------------------------------------------------------------------
-
-
 @requirement("steps:db.nobuffer")
 def test_a_server_whose_disk_has_not_confirmed_a_write_says_so_and_ends_with_75(at: Place) -> None:
     at.store.parent.mkdir(mode=0o700)
@@ -125,9 +112,6 @@ def test_a_server_whose_disk_has_not_confirmed_a_write_says_so_and_ends_with_75(
         again = pipe.go_on(first.token)
         assert again.reply["next_step_contract"]["step_name"] == "two"
         assert whole(at.store).revision(first.run) == 2
-
-
-# --- kills --------------------------------------------------------------------------------------------------
 
 
 @requirement("steps:tool.recover", "steps:db.nobuffer")
@@ -171,10 +155,7 @@ def test_a_reply_that_is_lost_is_given_again_to_the_byte_by_another_server(morta
 
 
 def _handed_in(token: str) -> dict[str, object]:
-    return {
-        "name": "workflow_next_step",
-        "arguments": {"step_token": token, "model_output_so_far": note()},
-    }
+    return {"name": "workflow_next_step", "arguments": {"step_token": token, "model_output_so_far": note()}}
 
 
 def _recorded(at: Place, run: str) -> object:

@@ -1,7 +1,5 @@
 """Many sets of projects at one server: those that nobody uses make room, and those in use stay."""
 
-from pathlib import Path
-
 import anyio
 import pytest
 
@@ -9,19 +7,14 @@ from handrail.app.stores import Stores
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.streamable_http import ServedProjects, Tenants, build_tenants
 from handrail.stores.sql.store import open_serving
-from helpers.servers import Place, place
-
-
-@pytest.fixture
-def at(tmp_path: Path) -> Place:
-    return place(tmp_path)
+from helpers.servers import Place
 
 
 def seen(*names: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def test_who_is_not_served_now_makes_room_and_who_is_stays(at: Place) -> None:
+def test_tenants_without_requests_make_room_and_busy_ones_stay(at: Place) -> None:
     async def tried(served: Tenants) -> None:
         async with served.run():
             everybody, first = await served.get_tenant(None), await served.get_tenant(seen("a"))
@@ -43,7 +36,7 @@ def test_who_is_not_served_now_makes_room_and_who_is_stays(at: Place) -> None:
         anyio.run(tried, Tenants(made.faces, made._made, most=3))  # noqa: SLF001 - the same with less room
 
 
-def test_many_who_ask_for_the_same_at_once_get_the_same(at: Place) -> None:
+def test_concurrent_requests_for_one_tenant_share_it(at: Place) -> None:
     async def tried(served: Tenants) -> None:
         found = []
 
@@ -62,7 +55,7 @@ def test_many_who_ask_for_the_same_at_once_get_the_same(at: Place) -> None:
         anyio.run(tried, build_tenants(opened, Stores(), ("steps",), known, Spelling.PORTABLE))
 
 
-def test_before_a_server_is_alive_nobody_is_served(at: Place) -> None:
+def test_a_server_that_has_not_started_serves_no_tenant(at: Place) -> None:
     with open_serving(at.store) as opened:
         known = ServedProjects(opened, {}, at.store)
         made = build_tenants(opened, Stores(), ("steps",), known, Spelling.PORTABLE)

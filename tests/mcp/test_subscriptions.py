@@ -3,7 +3,6 @@
 import json
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -15,14 +14,9 @@ from handrail.mcp.server import FaceServer, build_local_server
 from handrail.stores.sql.store import open_serving
 from helpers.program import handrail
 from helpers.requirement import requirement
-from helpers.servers import ERAS, Pipe, Place, place
+from helpers.servers import ERAS, Pipe, Place
 
 UPDATED = "notifications/resources/updated"
-
-
-@pytest.fixture
-def at(tmp_path: Path) -> Place:
-    return place(tmp_path)
 
 
 @pytest.fixture(params=ERAS)
@@ -97,7 +91,7 @@ def test_a_subscriber_hears_of_what_a_person_does_on_the_command_line(listener: 
 
 
 @requirement("steps:res.subscribe")
-def test_who_has_subscribed_to_one_run_hears_of_no_other(listener: Pipe) -> None:
+def test_a_subscriber_of_one_run_hears_of_no_other(listener: Pipe) -> None:
     one, other = listener.start(), listener.start()
     subscribe(listener, f"current-step://{one.run}")
 
@@ -108,7 +102,7 @@ def test_who_has_subscribed_to_one_run_hears_of_no_other(listener: Pipe) -> None
 
 
 @requirement("steps:res.subscribe")
-def test_who_has_unsubscribed_hears_nothing_more(at: Place) -> None:
+def test_an_unsubscribed_client_hears_nothing_more(at: Place) -> None:
     with Pipe(at, era="legacy") as listener:
         one, other = listener.start(), listener.start()
         subscribe(listener, f"current-step://{one.run}", f"current-step://{other.run}")
@@ -160,14 +154,13 @@ def test_once_a_server_has_ended_nothing_of_it_reads_the_store(at: Place) -> Non
 
     with open_serving(at.store) as opened:
         assert anyio.run(
-            subscribed,
-            build_local_server(opened, Stores(), [at.project], "steps", Spelling.PORTABLE),
+            subscribed, build_local_server(opened, Stores(), [at.project], "steps", Spelling.PORTABLE)
         )
         assert not listening()
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_every_client_is_told_that_lists_and_resources_can_change(at: Place, era: str) -> None:
+def test_every_client_learns_that_lists_and_resources_can_change(at: Place, era: str) -> None:
     with Pipe(at, era=era) as pipe:
         told = pipe.hello if era == "legacy" else pipe.ask("server/discover")["result"]
 

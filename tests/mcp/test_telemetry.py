@@ -37,7 +37,7 @@ def printed(text: str) -> Iterator[dict[str, Any]]:
         yield one
 
 
-def test_a_turn_is_a_span_of_the_clients_trace_and_tells_nothing_that_an_agent_wrote(tmp_path: Path) -> None:
+def test_a_turn_is_a_span_of_the_clients_trace_without_texts_of_agents(tmp_path: Path) -> None:
     with Pipe(place(tmp_path), era="legacy", **CONSOLE) as pipe:
         told = pipe.call({"template_name": "brief", "goal": "a text of an agent"})
         given = {"step_token": told.token, "model_output_so_far": note(summary="a text of an agent")}
@@ -124,13 +124,10 @@ def test_the_standard_variables_say_whether_it_is_asked_for(
     [
         ({"OTEL_TRACES_EXPORTER": "nothing"}, ["traces with nothing"]),
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}, ["traces with otlp", "metrics with otlp"]),
-        (
-            {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"},
-            ["traces with otlp"],
-        ),
+        ({"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}, ["traces with otlp"]),
     ],
 )
-def test_an_exporter_that_is_not_installed_is_told_and_nothing_is_traced(
+def test_a_missing_exporter_is_logged_and_nothing_is_traced(
     environ: dict[str, str], named: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "handrail"):

@@ -56,7 +56,7 @@ def test_a_comment_is_entered_with_who_and_when_and_moves_nothing(desk: Desk) ->
     assert replace(after, unheard=()) == before
 
 
-def test_the_next_turn_tells_it_once_and_so_does_the_same_call_again(desk: Desk) -> None:
+def test_the_next_reply_has_the_comment_once_and_a_retry_has_it_again(desk: Desk) -> None:
     begun = desk.start()
     say(desk, begun["run"], "Mind the gap.")
     one = desk.go_on(begun["run"], begun["token"])
@@ -68,7 +68,7 @@ def test_the_next_turn_tells_it_once_and_so_does_the_same_call_again(desk: Desk)
     assert told(desk, begun["run"]) == ["2"]
 
 
-def test_a_refused_call_tells_it_too(desk: Desk) -> None:
+def test_a_refusal_has_the_comment_too(desk: Desk) -> None:
     begun = desk.start()
     say(desk, begun["run"], "Mind the gap.")
     refused = desk.send(begun["run"], "nonsense", begun["token"])
@@ -78,7 +78,7 @@ def test_a_refused_call_tells_it_too(desk: Desk) -> None:
     assert told(desk, begun["run"]) == ["0"]
 
 
-def test_whoever_comes_back_or_comes_too_late_is_told(desk: Desk) -> None:
+def test_a_recovery_and_a_late_call_have_the_comment(desk: Desk) -> None:
     begun = desk.start()
     say(desk, begun["run"], "Mind the gap.")
     fresh = desk.recover(begun["run"])
@@ -91,7 +91,7 @@ def test_whoever_comes_back_or_comes_too_late_is_told(desk: Desk) -> None:
     assert "comments" not in desk.recover(begun["run"])
 
 
-def test_a_run_that_rests_or_is_over_takes_comments(desk: Desk) -> None:
+def test_a_paused_or_ended_run_takes_comments(desk: Desk) -> None:
     for trigger in ("pause", "abandon"):
         run = desk.start()["run"]
         desk.send(run, Event(trigger, by=Actor.PERSON, note="enough"))
@@ -115,7 +115,7 @@ def test_what_a_person_or_the_sweep_does_uses_no_comment_up(tmp_path: Path) -> N
     assert told(desk, run) == ["0"]
 
 
-def test_what_is_written_while_a_turn_is_told_is_told_by_the_next(desk: Desk) -> None:
+def test_a_comment_written_during_a_turn_comes_with_the_next(desk: Desk) -> None:
     begun = desk.start()
     say(desk, begun["run"], "Before.")
 
@@ -129,7 +129,7 @@ def test_what_is_written_while_a_turn_is_told_is_told_by_the_next(desk: Desk) ->
     assert desk.recover(begun["run"])["comments"] == ["ada: Meanwhile."]
 
 
-def test_a_fork_takes_along_what_nobody_was_told(desk: Desk) -> None:
+def test_a_fork_takes_unread_comments_along(desk: Desk) -> None:
     run = desk.start()["run"]
     say(desk, run, "Old.")
     desk.recover(run)
@@ -140,7 +140,7 @@ def test_a_fork_takes_along_what_nobody_was_told(desk: Desk) -> None:
     assert desk.recover(forked["run"])["comments"] == ["ada: Begin with the hard part."]
 
 
-def test_of_many_the_last_are_told_and_long_ones_are_cut_with_where_to_read_them(desk: Desk) -> None:
+def test_many_or_long_comments_are_cut_with_where_to_read_them(desk: Desk) -> None:
     run = desk.start()["run"]
     for number in range(7):
         say(desk, run, f"{number} {'x' * 600 if number == 6 else ''}")
@@ -171,7 +171,7 @@ def test_a_comment_gives_no_orders_to_a_terminal(desk: Desk) -> None:
         ("\ud800", "a text without control characters"),
     ],
 )
-def test_what_is_no_comment_is_refused_whole(desk: Desk, text: str, needed: str) -> None:
+def test_an_empty_long_or_binary_comment_is_refused(desk: Desk, text: str, needed: str) -> None:
     run = desk.start()["run"]
     before = desk.runs.entries(run)
     refused = write_comment(desk.world, run, text, ADA)
@@ -189,7 +189,7 @@ def test_a_run_that_is_not_there_takes_none(desk: Desk) -> None:
     assert refused.code == "unknown_run"
 
 
-def test_whoever_listens_hears_of_it(desk: Desk) -> None:
+def test_listeners_hear_of_a_comment(desk: Desk) -> None:
     run: Value = desk.start()["run"]
     heard: list[str] = []
     stop = desk.feed.listen(lambda change: heard.append(change.run))

@@ -61,7 +61,7 @@ def test_criteria_are_counted_without_those_of_the_template(flow: Workflow, tmp_
     assert (read(flow, tmp_path, "criteria.total"), read(flow, tmp_path, "criteria.unchecked")) == (3, 2)
 
 
-def test_a_plan_too_long_to_be_read_is_told_with_the_repair(flow: Workflow, tmp_path: Path) -> None:
+def test_a_plan_that_is_too_long_is_reported_with_the_repair(flow: Workflow, tmp_path: Path) -> None:
     (tmp_path / "plan.md").write_bytes(b"- [ ] " + b"a" * 10_000_000)
 
     with pytest.raises(Unreadable) as told:
@@ -88,7 +88,7 @@ def test_a_file_is_untouched_if_it_is_the_template_to_the_byte(
     assert read(flow, tmp_path, "task.untouched") is untouched
 
 
-def test_a_file_of_which_there_is_no_template_is_not_untouched(flow: Workflow, tmp_path: Path) -> None:
+def test_a_file_without_a_template_is_not_untouched(flow: Workflow, tmp_path: Path) -> None:
     (tmp_path / "review-task.md").write_text("")
 
     assert read(flow, tmp_path, "review_task.untouched") is False
@@ -105,7 +105,9 @@ def test_a_file_of_which_there_is_no_template_is_not_untouched(flow: Workflow, t
         (b"\xff", False),
     ],
 )
-def test_white_space_is_no_comment(flow: Workflow, tmp_path: Path, data: bytes, *, empty: bool) -> None:
+def test_white_space_counts_as_no_comment(
+    flow: Workflow, tmp_path: Path, data: bytes, *, empty: bool
+) -> None:
     (tmp_path / "comments.md").write_bytes(data)
 
     assert read(flow, tmp_path, "comments.empty") is empty

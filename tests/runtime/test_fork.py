@@ -1,7 +1,5 @@
 """Fork, on every store: a new run with what the old one finished, made once however often it is asked for."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +13,7 @@ from handrail.runtime.errors import Busy
 from handrail.runtime.fork import derive_fork_id
 from handrail.runtime.records import Origin, RunChange, StoredRun, Turn
 from handrail.runtime.turn import NewRun
-from helpers.faulty_stores import STORES, AlwaysMoved, Troubled, opened, whole
+from helpers.faulty_stores import AlwaysMoved, Troubled, whole
 from helpers.memory_store import MemoryRuns
 from helpers.requirement import requirement
 from helpers.stores import Place
@@ -42,17 +40,6 @@ transitions:
 SPEC: Value = {"type": "spec", "title": "The spec", "content": "Words."}
 
 
-@pytest.fixture(params=STORES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    with opened(request.param, tmp_path) as there:
-        yield there
-
-
-@pytest.fixture
-def desk(place: Place) -> Desk:
-    return Desk(place.open())
-
-
 def gone_on(desk: Desk, steps: int, end: str = "", text: str = PAPER, **inputs: Value) -> dict[str, Any]:
     """The last reply to a run that hands in so many outputs, a second each, and is then ended like this."""
     told = desk.start(pinned(text), **inputs)
@@ -72,9 +59,6 @@ def entries(desk: Desk, run: str) -> list[tuple[str, str, dict[str, Value]]]:
     return [(str(one.entry.kind), one.entry.step, dict(one.entry.data)) for one in desk.runs.entries(run)]
 
 
-# --- what a fork is -----------------------------------------------------------------------------------------
-
-
 @requirement("steps:life.fork")
 @pytest.mark.parametrize("end", ["abandon", "diverge", "fail"])
 def test_a_fork_goes_on_where_the_run_stood_with_what_it_had_finished(desk: Desk, end: str) -> None:
@@ -88,13 +72,7 @@ def test_a_fork_goes_on_where_the_run_stood_with_what_it_had_finished(desk: Desk
     new = stored(desk, told["run"])
     flow = stored(desk, old).run.digest
     assert new.run == Run(
-        told["run"],
-        "paper",
-        flow,
-        Lifecycle.RUNNING,
-        (Step(3, "review", 1),),
-        3,
-        {"draft": 1, "review": 1},
+        told["run"], "paper", flow, Lifecycle.RUNNING, (Step(3, "review", 1),), 3, {"draft": 1, "review": 1}
     )
     assert new.origin == Origin(
         "steps", ORIGIN.authority, "/home/ann/paper", "a paper", "eve", old, {"team": "blue"}
@@ -175,14 +153,11 @@ def test_a_fork_keeps_inputs_variables_and_attempts_and_not_how_the_old_run_ende
     assert new.origin.metadata == {"team": "blue"}
 
 
-def test_those_who_listen_hear_of_a_fork(desk: Desk) -> None:
+def test_listeners_hear_of_a_fork(desk: Desk) -> None:
     old, heard = gone_on(desk, 1, "abandon")["run"], list[RunChange]()
     desk.feed.listen(heard.append)
 
     assert heard == [RunChange(desk.fork(old)["run"], 1)]
-
-
-# --- asked again --------------------------------------------------------------------------------------------
 
 
 @requirement("steps:life.fork", "steps:token.retry")
@@ -237,7 +212,6 @@ class Raced(MemoryRuns):
     raced = False
 
     def commit(self, turn: Turn) -> bool:
-        """The same turn of somebody else before this one."""
         if turn.inherits and not self.raced:
             self.raced = True
             assert super().commit(replace(turn, tokens={3: "other"}))
@@ -245,7 +219,7 @@ class Raced(MemoryRuns):
 
 
 @requirement("steps:life.fork")
-def test_of_two_who_fork_at_once_both_get_the_same_run() -> None:
+def test_two_callers_that_fork_at_once_get_the_same_run() -> None:
     desk = Desk(Raced())
     old = gone_on(desk, 1, "abandon")["run"]
     told = desk.fork(old)
@@ -265,8 +239,6 @@ def test_a_store_that_always_says_moved_is_given_up() -> None:
     with pytest.raises(Busy, match="5 times"):
         desk.fork(old)
 
-
-# --- another workflow ---------------------------------------------------------------------------------------
 
 MENDED = PAPER.replace("version: 1", "version: 2").replace("publish", "print")
 
@@ -295,7 +267,7 @@ def test_a_person_takes_a_run_on_to_the_workflow_as_it_is_now(place: Place) -> N
     assert new.origin.project == "/home/ann/paper"
 
 
-def test_a_state_that_the_workflow_no_longer_has_is_no_place_to_go_on(desk: Desk) -> None:
+def test_a_run_cannot_go_on_in_a_state_that_the_workflow_lost(desk: Desk) -> None:
     old = gone_on(desk, 2, "abandon")["run"]
 
     assert desk.fork(old, by=Actor.PERSON, new=mended())["code"] == "unknown_step"
@@ -309,7 +281,6 @@ def test_a_run_whose_text_is_gone_is_taken_on_to_the_workflow_as_it_is_now() -> 
         lost = ""
 
         def definition(self, digest: str) -> Any:  # noqa: ANN401 - as the real one
-            """None for the text that is lost."""
             return None if digest == self.lost else super().definition(digest)
 
     runs = Lost()
@@ -320,11 +291,8 @@ def test_a_run_whose_text_is_gone_is_taken_on_to_the_workflow_as_it_is_now() -> 
     assert desk.fork(old, by=Actor.PERSON, new=mended())["state"] == "review"
 
 
-# --- a person -----------------------------------------------------------------------------------------------
-
-
 @requirement("steps:life.fork")
-def test_a_person_who_goes_where_no_agent_could_is_entered(desk: Desk) -> None:
+def test_a_fork_that_only_a_person_could_make_is_entered_as_override(desk: Desk) -> None:
     old = gone_on(desk, 1, "abandon")["run"]
     told = desk.fork(old, "publish", by=Actor.PERSON)
 
@@ -341,15 +309,12 @@ def test_a_person_who_goes_where_no_agent_could_is_entered(desk: Desk) -> None:
     assert overridden[1:] == ("publish", {"overrides": "later_step", "stood": "review", **by})
 
 
-def test_a_person_who_goes_where_an_agent_could_overrides_nothing(desk: Desk) -> None:
+def test_a_fork_that_an_agent_could_make_is_not_an_override(desk: Desk) -> None:
     old = gone_on(desk, 1, "abandon")["run"]
 
     for state in ("draft", "review"):
         told = desk.fork(old, state, by=Actor.PERSON)
         assert "step_overridden" not in [kind for kind, *_ in entries(desk, told["run"])]
-
-
-# --- refused ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("run", ["", "nobody", "\ud800"])

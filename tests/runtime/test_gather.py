@@ -34,7 +34,6 @@ class CountingDisk(DiskWorkspace):
         self.reads: list[str] = []
 
     def read(self, path: str) -> bytes | None:
-        """As the real one."""
         self.reads.append(path)
         return super().read(path)
 
@@ -50,7 +49,7 @@ def test_a_file_is_read_once_and_is_what_it_was(tmp_path: Path) -> None:
     assert sight.names("") == ("a",)
 
 
-def test_where_there_is_no_folder_nothing_is_there() -> None:
+def test_without_a_folder_there_are_no_files() -> None:
     sight = FileSnapshot(None)
 
     assert (sight.read("a"), sight.names("")) == (None, ())
@@ -76,7 +75,7 @@ def test_only_the_facts_that_rows_of_the_open_state_name_are_read(tmp_path: Path
     assert (disk.reads, asked) == (["plan.md"], ["engine"])
 
 
-def test_a_fact_that_nobody_reads_is_left_out(tmp_path: Path) -> None:
+def test_a_fact_without_a_reader_is_left_out(tmp_path: Path) -> None:
     flow = workflow(FLOW, GATED)
     asked = FactContext(flow, FileSnapshot(DiskWorkspace(tmp_path)), started(flow), Event("go"), NOW, "b0b")
     found = gather_facts(asked, FILE_READERS, {})

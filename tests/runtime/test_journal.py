@@ -45,7 +45,7 @@ def told(turn: Turn) -> list[tuple[str, str, str]]:
 
 
 @requirement("steps:tel.events")
-def test_a_start_is_told_with_its_step_its_token_and_its_lifecycle(desk: Desk) -> None:
+def test_a_start_is_entered_with_its_step_its_token_and_its_lifecycle(desk: Desk) -> None:
     desk.start()
     turn = last(desk)
 
@@ -101,7 +101,7 @@ def test_every_entry_of_a_turn_says_who_called(desk: Desk) -> None:
     assert [tuple(one[name] for name in names) for one in data] == [("person", "ann", "cli", "bot")] * 4
 
 
-def test_a_completed_step_tells_who_sent_what_which_row_and_where_it_led(desk: Desk) -> None:
+def test_the_entry_of_a_completed_step_has_caller_row_and_target(desk: Desk) -> None:
     run = desk.start()["run"]
     desk.clock.move(seconds=2)
     caller = Caller(Actor.PERSON, "ann", "cli", "bot")
@@ -168,7 +168,7 @@ def test_a_row_that_stays_closes_nothing_and_issues_a_token(desk: Desk) -> None:
 
 
 @requirement("steps:tel.events", "steps:tel.durations")
-def test_the_end_of_a_run_closes_its_step_and_tells_how_long_it_took(desk: Desk) -> None:
+def test_the_end_of_a_run_closes_its_step_and_has_its_duration(desk: Desk) -> None:
     run = desk.start(pinned(ENDLESS))["run"]
     desk.clock.move(seconds=5)
     desk.send(run, "end")
@@ -281,5 +281,5 @@ def test_a_refusal_of_a_run_that_is_not_there_names_no_state(desk: Desk) -> None
         ({"last_transition_reason": "done elsewhere"}, "done elsewhere"),
     ],
 )
-def test_a_reason_that_nobody_gave_is_none(metadata: dict[str, Value], reason: str) -> None:
+def test_the_default_reason_counts_as_none(metadata: dict[str, Value], reason: str) -> None:
     assert read_reason(metadata) == reason

@@ -1,7 +1,6 @@
 """What a completed run comes to: told with its last reply and kept with it, in the words of its steps."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from handrail.engine.model import Authority, Event
 from handrail.runtime.journal import build_synthesis, build_synthesis_artifact
 from handrail.runtime.ports.queries import StepRow
 from handrail.runtime.records import Artifact, Origin, StepStatus
-from helpers.faulty_stores import STORES, Recording, opened
+from helpers.faulty_stores import Recording
 from helpers.requirement import requirement
 from helpers.turns import ENDLESS, NOW, Desk, pinned, sqlite
 from helpers.workflows import output
@@ -25,12 +24,6 @@ OUTPUTS = (
     output(summary="Read.", decisions=[]),
     output(summary="Sent to all.\nNobody complained.", artifacts=[NOTE], decisions=["by post"]),
 )
-
-
-@pytest.fixture(params=STORES)
-def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
-    with opened(request.param, tmp_path) as place:
-        yield Desk(place.open())
 
 
 def walk(desk: Desk) -> dict[str, Any]:

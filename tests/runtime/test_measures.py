@@ -37,7 +37,7 @@ STEPS = (
 )
 
 
-def test_the_endings_of_each_workflow_are_told_the_most_used_first() -> None:
+def test_the_endings_of_each_workflow_are_listed_the_most_used_first() -> None:
     measured = (
         RunCount("b", Lifecycle.RUNNING, 2, 0),
         RunCount("0", Lifecycle.RUNNING, 2, 0),
@@ -102,16 +102,13 @@ def test_the_rate_of_tokens_that_expired_is_none_without_tokens() -> None:
     assert (count_tokens(()), count_tokens(()).expiry_rate) == (TokenCounts(0, 0, 0), None)
 
 
-def test_days_are_told_in_order_whatever_the_workflow() -> None:
+def test_days_are_listed_in_order_over_all_workflows() -> None:
     measured = (DayCount("2026-03-02", "a", 1), DayCount("2026-03-01", "a", 2))
 
     assert list(count_by_day((*measured, DayCount("2026-03-02", "b", 4))).items()) == [
         ("2026-03-01", 2),
         ("2026-03-02", 5),
     ]
-
-
-# --- spreads ------------------------------------------------------------------------------------------------
 
 
 DURATIONS = st.lists(st.integers(0, 10**12), min_size=1, max_size=60)

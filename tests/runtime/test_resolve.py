@@ -179,6 +179,46 @@ def test_where_the_state_lives_in_files_the_first_event_begins_the_run(desk: Des
     assert desk.begin(pinned(FLOW), ORIGIN, Event("go"))["code"] == "not_running"
 
 
-def test_no_file_and_an_empty_file_are_told_apart() -> None:
+def test_a_missing_file_differs_from_an_empty_one() -> None:
     assert hash_content(None) is None
     assert hash_content(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+DERIVED = """
+workflow: plan
+version: 1
+authority: description
+derive: plan.stage
+states: {empty: {}, tasks: {}}
+transitions:
+  - {id: add, from: empty, trigger: add, draft: {next: plan.with_tasks}, accept: next.ok, to: "@derived",
+     do: [{describe: next.text}]}
+"""
+
+
+def test_the_description_becomes_what_the_draft_made_and_the_state_is_read_from_it() -> None:
+    text = [""]
+
+    def drafted(_: FactContext) -> DraftResult:
+        return DraftResult({"ok": True, "problems": [], "stage": "tasks"}, {"text": "1. tea"})
+
+    more: dict[str, Any] = {
+        "readers": lambda: {"plan.stage": lambda _, __: "tasks" if text[-1] else "empty"},
+        "drafters": lambda: {"plan.with_tasks": drafted},
+        "lifetime": None,
+    }
+    runs = Recording()
+    desk = Desk(runs, more=more)
+    run = desk.start(pinned(DERIVED), replace(ORIGIN, authority=Authority.DESCRIPTION))["run"]
+    told = desk.send(run, Event("add"))
+
+    assert told["status"] == "ok"
+    assert runs.turns[-1].describes == "1. tea"
+    assert desk.outcomes[-1].facts == {
+        "plan.stage": "empty",
+        "next.ok": True,
+        "next.problems": [],
+        "next.stage": "tasks",
+    }
+    text.append("1. tea")
+    assert desk.send(run, Event("add"))["code"] == "no_row"

@@ -40,9 +40,8 @@ def row(runs: SqliteRuns, run: str) -> tuple[object, ...]:
         return tuple(execute(query, (run,)).fetchone())
 
 
-@requirement("steps:life.abandon-idle")
-@requirement("steps:life.reason")
-def test_a_running_run_that_nobody_called_for_30_minutes_is_abandoned(desk: Desk, runs: SqliteRuns) -> None:
+@requirement("steps:life.abandon-idle", "steps:life.reason")
+def test_a_running_run_without_calls_for_30_minutes_is_abandoned(desk: Desk, runs: SqliteRuns) -> None:
     run = desk.start()["run"]
     desk.clock.move(minutes=30)
     assert abandon_idle_runs(desk.world, runs, LIMITS) == ()
@@ -68,7 +67,7 @@ def test_a_paused_run_is_abandoned_after_24_hours(desk: Desk, runs: SqliteRuns) 
 
 
 @requirement("steps:life.sweep")
-def test_what_one_sweep_has_told_no_other_tells_again(desk: Desk, runs: SqliteRuns, tmp_path: Path) -> None:
+def test_a_run_is_abandoned_by_one_sweep_only(desk: Desk, runs: SqliteRuns, tmp_path: Path) -> None:
     run = desk.start()["run"]
     other = sqlite(tmp_path)
     desk.clock.move(hours=1)
@@ -101,7 +100,7 @@ def test_a_run_that_moved_between_the_look_and_the_call_is_left_alone(desk: Desk
 
 
 @pytest.mark.parametrize("call", ["a refused call", "a look at the step", "a recovered token"])
-def test_whatever_shows_that_somebody_is_there_counts(desk: Desk, runs: SqliteRuns, call: str) -> None:
+def test_every_kind_of_call_counts_as_activity(desk: Desk, runs: SqliteRuns, call: str) -> None:
     started = desk.start()
     desk.clock.move(minutes=29)
     match call:
@@ -137,7 +136,7 @@ steps:
     assert abandon_idle_runs(desk.world, runs, LIMITS) == ()
 
 
-def test_a_clock_that_jumps_back_abandons_nobody(desk: Desk, runs: SqliteRuns) -> None:
+def test_a_clock_that_jumps_back_abandons_no_run(desk: Desk, runs: SqliteRuns) -> None:
     desk.start()
     desk.clock.move(days=-365)
 
@@ -153,9 +152,6 @@ def test_a_refused_call_is_shown_as_the_last_one(desk: Desk, runs: SqliteRuns) -
 
     assert found is not None
     assert (found.active, found.updated) == (NOW + timedelta(minutes=29), NOW)
-
-
-# --- quiet, as it is shown ----------------------------------------------------------------------------------
 
 
 def shown(runs: SqliteRuns, run: str) -> RunRow:
@@ -214,7 +210,7 @@ def test_what_waits_for_no_agent_or_is_never_swept_is_not_quiet(
     assert LIMITS.gives_up(row) is None
 
 
-def test_the_reason_names_a_limit_that_is_no_whole_number_of_minutes(desk: Desk, runs: SqliteRuns) -> None:
+def test_the_reason_names_a_limit_with_seconds(desk: Desk, runs: SqliteRuns) -> None:
     run = desk.start()["run"]
     desk.clock.move(seconds=91)
 

@@ -39,7 +39,7 @@ def _gone(pid: int) -> bool:
         return True
 
 
-def test_what_a_program_says_and_how_it_ends_is_told(tmp_path: Path) -> None:
+def test_the_output_and_the_status_of_a_program_are_returned(tmp_path: Path) -> None:
     runner: ProcessRunner = SubprocessRunner(ENV)
 
     assert runner.run(("printf", "a\\0b"), f"{tmp_path}", LONG) == ProcessResult(0, b"a\0b", b"")

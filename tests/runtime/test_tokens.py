@@ -49,7 +49,7 @@ def test_a_token_says_what_was_signed(
 
 
 @pytest.mark.parametrize("run", ["", "6b1c0b52", f"{RUN}00", "no-name"])
-def test_a_run_whose_name_is_no_uuid_gets_no_token(run: str) -> None:
+def test_a_run_id_that_is_not_a_uuid_gets_no_token(run: str) -> None:
     with pytest.raises(ValueError, match=r"is no UUID|hexadecimal"):
         sign_token(KEY, TokenClaims(run, 3, 7, NOW, b"nonce!"))
 
@@ -70,7 +70,7 @@ def test_a_token_with_any_bit_flipped_is_forged(bit: int) -> None:
 
 
 @pytest.mark.parametrize("change", ["run", "step", "revision", "issued", "nonce", "key"])
-def test_two_tokens_differ_in_whatever_they_are_about(change: str) -> None:
+def test_tokens_with_different_claims_differ(change: str) -> None:
     others = {
         "run": sign_token(KEY, TokenClaims(RUN.replace("6b", "7b"), 3, 7, NOW, b"nonce!")),
         "step": sign_token(KEY, TokenClaims(RUN, 4, 7, NOW, b"nonce!")),

@@ -1,7 +1,5 @@
 """One turn, on every store: accepted once and whole, or refused with nothing moved."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ from handrail.runtime.errors import Busy
 from handrail.runtime.records import Caller, RunChange
 from handrail.runtime.tokens import hash_request
 from handrail.runtime.turn import MAX_ATTEMPTS, Call, NewRun
-from helpers.faulty_stores import STORES, AlwaysMoved, MovedOnce, Troubled, opened, whole
+from helpers.faulty_stores import AlwaysMoved, MovedOnce, Troubled, whole
 from helpers.requirement import requirement
 from helpers.stores import Place, followed
 from helpers.turns import ENDLESS, NOW, ORIGIN, Desk, pinned
@@ -31,22 +29,20 @@ transitions:
 """
 
 
-@pytest.fixture(params=STORES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    with opened(request.param, tmp_path) as there:
-        yield there
-
-
-@pytest.fixture
-def desk(place: Place) -> Desk:
-    return Desk(place.open())
+ASKED = """
+workflow: asked
+version: 1
+authority: sql
+texts: {here: "You are in {{run.state}}."}
+states: {Home: {}, Over: {terminal: true}}
+transitions:
+  - {id: told, from: Home, trigger: ask, only_says: true, say: here}
+  - {id: end, from: Home, trigger: end, to: Over}
+"""
 
 
 def kinds(desk: Desk, run: str, revision: int) -> list[str]:
     return [str(line.entry.kind) for line in desk.runs.entries(run) if line.revision == revision]
-
-
-# --- accepted -----------------------------------------------------------------------------------------------
 
 
 @requirement("steps:db.tx", "steps:life.idle-running", "steps:life.continue", "steps:life.complete")
@@ -66,7 +62,7 @@ def test_a_run_is_walked_from_its_start_to_its_end_one_revision_at_a_time(desk: 
     assert told["token"] == ""
 
 
-def test_what_a_caller_is_told_of_the_run_is_what_the_store_then_holds(desk: Desk) -> None:
+def test_the_outcome_has_the_run_as_the_store_holds_it(desk: Desk) -> None:
     told = desk.start()
     for change in ("continue", "pause", "resume", "continue"):
         desk.clock.move(seconds=1)
@@ -100,7 +96,7 @@ def test_what_the_caller_adds_is_kept_with_the_turn(desk: Desk) -> None:
     assert desk.runs.entries(run)[-1].revision == 2
 
 
-def test_those_who_listen_hear_of_a_turn_and_of_no_refusal(desk: Desk) -> None:
+def test_listeners_hear_of_turns_and_not_of_refusals(desk: Desk) -> None:
     heard: list[RunChange] = []
     stop = desk.feed.listen(heard.append)
     run = desk.start()["run"]
@@ -127,9 +123,6 @@ def test_a_listener_that_fails_takes_no_answer_away(desk: Desk, capsys: pytest.C
     assert "KeyError" in capsys.readouterr().err
 
 
-# --- lost replies -------------------------------------------------------------------------------------------
-
-
 @requirement("steps:token.retry")
 def test_a_call_whose_reply_was_lost_gets_the_same_reply_from_another_process(place: Place) -> None:
     desk = Desk(place.open())
@@ -145,7 +138,7 @@ def test_a_call_whose_reply_was_lost_gets_the_same_reply_from_another_process(pl
 
 
 @requirement("steps:token.once")
-def test_a_run_moved_by_somebody_else_meanwhile_is_looked_at_again() -> None:
+def test_a_run_moved_by_another_caller_meanwhile_is_loaded_again() -> None:
     runs = MovedOnce()
     desk = Desk(runs)
     told = desk.start(pinned(ENDLESS))
@@ -172,7 +165,7 @@ def test_a_store_that_always_says_moved_is_given_up_after_five_attempts() -> Non
     assert desk.start()["status"] == "ok"
 
 
-def test_a_store_whose_tokens_somebody_else_always_replaces_is_given_up_after_five_attempts() -> None:
+def test_a_store_that_never_renews_tokens_is_given_up_after_five_attempts() -> None:
     runs = AlwaysMoved()
     runs.moved = False
     desk = Desk(runs)
@@ -184,9 +177,6 @@ def test_a_store_whose_tokens_somebody_else_always_replaces_is_given_up_after_fi
     desk.clock.move(minutes=11)
     with pytest.raises(Busy, match="5 times"):
         desk.go_on(told["run"], told["token"])
-
-
-# --- refused ------------------------------------------------------------------------------------------------
 
 
 @requirement("steps:tel.errors")
@@ -213,7 +203,7 @@ def test_a_refusal_moves_nothing_and_is_entered(desk: Desk, event: Event, code: 
 
 
 @pytest.mark.parametrize("run", ["", "nobody", "\ud800", "a\0b", "'; DROP TABLE runs; --"])
-def test_a_run_that_is_not_there_is_refused_whatever_its_name(desk: Desk, run: str) -> None:
+def test_an_unknown_run_is_refused_with_any_id(desk: Desk, run: str) -> None:
     assert desk.send(run, "go")["code"] == "unknown_run"
     assert desk.recover(run)["code"] == "unknown_run"
     assert desk.outcomes[-1].workflow is None
@@ -237,7 +227,7 @@ def test_half_a_character_anywhere_in_a_call_is_refused_or_passed_over(desk: Des
     assert desk.runs.entries(told["run"])[-1].entry.kind is EntryKind.ERROR_OCCURRED
 
 
-def test_what_nobody_looks_at_may_be_anything(desk: Desk) -> None:
+def test_an_unread_payload_may_be_anything(desk: Desk) -> None:
     told = desk.start()
     event = Event("pause", {"a": "\ud800", "b": float("nan")})
 
@@ -245,7 +235,7 @@ def test_what_nobody_looks_at_may_be_anything(desk: Desk) -> None:
     assert desk.call(Call(told["run"], event, token=told["token"]))["lifecycle"] == "paused"
 
 
-def test_what_comes_before_half_a_call_is_the_hash_of_all_of_it() -> None:
+def test_the_hash_of_a_call_covers_all_of_it() -> None:
     calls = [
         Event("go"),
         Event("go", {"a": 1}),
@@ -284,9 +274,6 @@ def test_a_run_in_trouble_refuses_everything_and_names_the_repair() -> None:
     )
 
 
-# --- waiting ------------------------------------------------------------------------------------------------
-
-
 def test_a_turn_that_waits_holds_what_it_was_given_and_goes_on_when_the_fact_is_there(desk: Desk) -> None:
     known: dict[str, Value] = {"tests.pass": PENDING}
     desk.registry, desk.more = GATED, {"readers": lambda: {"engine": lambda _, __: known["tests.pass"]}}
@@ -308,14 +295,11 @@ def test_a_turn_that_waits_holds_what_it_was_given_and_goes_on_when_the_fact_is_
     assert [list(text.values()) for text in said["texts"]] == [["It is true for ann."]]
 
 
-def test_a_fact_that_nobody_reads_opens_nothing(desk: Desk) -> None:
+def test_a_fact_without_a_reader_opens_nothing(desk: Desk) -> None:
     desk.registry, desk.more = GATED, {"readers": dict}
     run = desk.start(pinned(CHECKED, registry=GATED))["run"]
 
     assert desk.send(run, "go")["status"] == "error"
-
-
-# --- lifecycle ----------------------------------------------------------------------------------------------
 
 
 @requirement("steps:life.reason", "steps:life.pause", "steps:life.abandon-ask", "steps:life.diverge")
@@ -368,11 +352,8 @@ def test_a_run_that_has_ended_is_never_moved_again(desk: Desk, trigger: str) -> 
     assert whole(desk.runs, told["run"]) == before
 
 
-# --- whose workflow -----------------------------------------------------------------------------------------
-
-
 @requirement("steps:def.pinned")
-def test_a_run_goes_on_by_the_text_it_began_with_whatever_is_installed_now(place: Place) -> None:
+def test_a_run_follows_the_text_it_began_with(place: Place) -> None:
     desk = Desk(place.open())
     told = desk.start()
     edited = pinned(
@@ -393,3 +374,24 @@ def test_the_time_of_a_turn_is_that_of_its_commit(desk: Desk) -> None:
     run = desk.start()["run"]
 
     assert {line.at for line in desk.runs.entries(run)} == {NOW}
+
+
+def test_a_row_that_only_says_something_is_entered_and_leaves_the_run_as_it_is(desk: Desk) -> None:
+    told = desk.start(pinned(ASKED))
+    run, token = told["run"], told["token"]
+    before, known = desk.runs.load(run), desk.runs.entries(run)
+
+    answers = [desk.send(run, "ask", token) for _ in range(2)]
+    without = desk.send(run, "ask")
+
+    assert [answer["texts"] for answer in (*answers, without)] == [[{"text": "You are in Home."}]] * 3
+    assert [(answer["status"], answer["revision"], answer["token"]) for answer in answers] == [
+        ("ok", 1, token),
+        ("ok", 1, token),
+    ]
+    assert desk.runs.load(run) == before
+    assert desk.runs.entries(run)[: len(known)] == known
+    added = [(one.entry.kind, one.entry.step, one.entry.data) for one in desk.runs.entries(run)[len(known) :]]
+    told_of = {"trigger": "ask", "by": "agent", "rows": ["told"], "to": "Home"}
+    assert added == [("step_stayed", "Home", told_of)] * 3
+    assert desk.send(run, "end", token)["lifecycle"] == "completed"

@@ -40,7 +40,6 @@ class Agent(Desk):
     """An agent at a store: what is refused must not have moved anything."""
 
     def no(self, call: Callable[..., dict[str, Any]], *given: object, **more: object) -> str:
-        """The code of the refusal."""
         assert isinstance(self.runs, SqliteRuns)
         before = everything(self.runs)
         told = call(*given, **more)
@@ -60,7 +59,6 @@ class Agent(Desk):
         return stored.run.open[0].attempt
 
     def end(self, run: str, how: str = "abandon") -> None:
-        """End a run that is under way."""
         assert self.send(run, Event(how, note="enough"))["status"] == "ok"
 
 

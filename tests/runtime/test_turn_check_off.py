@@ -100,14 +100,14 @@ def test_results_that_stay_are_linked_where_they_are(desk: Desk) -> None:
     }
 
 
-def test_a_plan_that_is_no_text_can_be_told_all_the_same(desk: Desk) -> None:
+def test_a_plan_that_is_not_utf_8_can_be_shown(desk: Desk) -> None:
     told, files = after(desk, "show")
 
     assert told["texts"][0]["text"].endswith("- [ ] caf?\r\n")
     assert files == {}
 
 
-def test_what_is_listed_without_end_is_told_with_one(desk: Desk, tmp_path: Path) -> None:
+def test_a_long_list_is_cut_with_a_count_of_the_rest(desk: Desk, tmp_path: Path) -> None:
     lines = "".join(f"- {number}\n" for number in range(101))
     (tmp_path / "task-results.md").write_text(f"# Acceptance Criteria\n- {'x' * 301}\n{lines}")
     told, files = after(desk, "kept")
@@ -144,7 +144,7 @@ def test_a_link_that_could_be_wrong_is_not_written(desk: Desk, trigger: str, pro
     assert desk.outcomes[-1].facts["marked.problems"] == [problem]
 
 
-def test_results_too_long_to_be_read_are_told_with_the_repair(desk: Desk, tmp_path: Path) -> None:
+def test_results_that_are_too_long_are_reported_with_the_repair(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "task-results.md").write_bytes(b"a" * 262_145)
 
     with pytest.raises(Unreadable, match=r"task-results\.md has 262145 bytes; 262144 can be read"):

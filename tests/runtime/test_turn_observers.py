@@ -26,7 +26,7 @@ def came(
     return TurnReport(trigger, ended, code, workflow, run, NOW, NOW)
 
 
-def test_a_turn_that_is_accepted_repeated_or_refused_is_told_as_such() -> None:
+def test_accepted_repeated_and_refused_turns_are_reported_as_such() -> None:
     desk, seen = watched(MemoryRuns())
     told = desk.start()
     run = told["run"]
@@ -49,7 +49,7 @@ def test_a_run_that_is_not_there_has_no_name() -> None:
     assert seen == [came("continue", TurnResult.REFUSED, "unknown_run", workflow="")]
 
 
-def test_a_turn_that_waits_is_told_as_waiting() -> None:
+def test_a_waiting_turn_is_reported_as_waiting() -> None:
     desk, seen = watched(MemoryRuns(), readers=lambda: {"engine": lambda *_: PENDING})
     desk.registry = GATED
     run = desk.start(pinned(CHECKED, registry=GATED))["run"]
@@ -58,7 +58,7 @@ def test_a_turn_that_waits_is_told_as_waiting() -> None:
     assert seen[1:] == [came("go", TurnResult.WAITING, workflow="checked", run=run)]
 
 
-def test_a_fault_is_told_and_raised() -> None:
+def test_a_fault_is_reported_and_raised() -> None:
     desk, seen = watched(AlwaysMoved())
     with pytest.raises(Busy):
         desk.start()
@@ -66,7 +66,7 @@ def test_a_fault_is_told_and_raised() -> None:
     assert [(one.ended, one.code) for one in seen] == [(TurnResult.FAILED, "busy")]
 
 
-def test_a_turn_that_is_tried_again_because_somebody_was_faster_is_told_once() -> None:
+def test_a_turn_that_is_tried_again_is_reported_once() -> None:
     runs = MovedOnce()
     desk, seen = watched(runs)
     told = desk.start(pinned(ENDLESS))
@@ -78,7 +78,7 @@ def test_a_turn_that_is_tried_again_because_somebody_was_faster_is_told_once() -
     assert seen[1:] == [came("go", TurnResult.REFUSED, "superseded", "endless", told["run"])]
 
 
-def test_without_a_watch_nothing_is_told_and_the_same_is_answered() -> None:
+def test_a_watch_does_not_change_the_answer() -> None:
     desk, _ = watched(MemoryRuns())
     bare = Desk(MemoryRuns())
 

@@ -12,7 +12,7 @@ from helpers.commit_plans import (
     TO_PLAN,
     TO_START,
 )
-from helpers.planner_agents import Cook
+from helpers.planner_agents import PlanAgent
 from helpers.requirement import requirement
 
 
@@ -28,27 +28,28 @@ from helpers.requirement import requirement
     ],
 )
 def test_a_change_asks_and_resets_nothing(
-    cook: Cook, tool: str, given: dict[str, object], asked: str
+    agent: PlanAgent, tool: str, given: dict[str, object], asked: str
 ) -> None:
-    cook.does(TO_START, TO_PLAN, ("mark_task", {"task_id": "add-leaves"}))
+    agent.does(TO_START, TO_PLAN, ("mark_task", {"task_id": "add-leaves"}))
 
-    reply = cook.does((tool, given)).reply
+    reply = agent.does((tool, given)).reply
 
     assert reply["alignment_check"]["question"].startswith(asked)
     assert reply["alignment_check"]["required_confirmation"] is False
     assert reply["current_state"]["completed_tasks"] == 1
 
 
-@requirement("commits:align")
-@requirement("commits:K26")
-def test_new_tasks_are_as_they_are_given_and_each_that_was_complete_is_asked_for_by_name(cook: Cook) -> None:
-    cook.does(TO_START)
-    first = cook.does(TO_PLAN).reply["alignment_check"]
+@requirement("commits:align", "commits:K26")
+def test_new_tasks_are_as_they_are_given_and_each_that_was_complete_is_asked_for_by_name(
+    agent: PlanAgent,
+) -> None:
+    agent.does(TO_START)
+    first = agent.does(TO_PLAN).reply["alignment_check"]
     assert first["question"].startswith("Is the box of each task as it really is")
     assert first["required_confirmation"] is False
-    cook.does(TO_FILL, TO_ADD, TO_FINISH)
+    agent.does(TO_FILL, TO_ADD, TO_FINISH)
 
-    told = cook.does(("set_tasks", {"tasks": [{**TASKS[1], "completed": True}, TASKS[0]]}))
+    told = agent.does(("set_tasks", {"tasks": [{**TASKS[1], "completed": True}, TASKS[0]]}))
 
     check = told.reply["alignment_check"]
     assert check["required_confirmation"] is True
@@ -62,20 +63,19 @@ def test_new_tasks_are_as_they_are_given_and_each_that_was_complete_is_asked_for
         "- the plan was complete: its box is open again"
     )
     tasks = "- [x] Add leaves: two spoons\n- [ ] Heat water: in the kettle\n  - [ ] Fill it: from the tap\n"
-    assert cook.text() == f"feat(tea): brew tea\n\nTasks [ ]:\n{tasks}"
+    assert agent.text() == f"feat(tea): brew tea\n\nTasks [ ]:\n{tasks}"
 
 
-@requirement("commits:K10")
-@requirement("commits:K16")
-def test_tasks_may_be_given_in_one_list_with_their_levels(cook: Cook) -> None:
+@requirement("commits:K10", "commits:K16")
+def test_tasks_may_be_given_in_one_list_with_their_levels(agent: PlanAgent) -> None:
     flat = [
         {"summary": "Heat", "details": "x", "level": 0},
         {"summary": "Fill", "details": "y", "level": 1, "completed": True},
         {"summary": "Boil", "details": "z", "level": 1},
     ]
-    told = cook.does(TO_START, ("set_tasks", {"tasks": flat}))
+    told = agent.does(TO_START, ("set_tasks", {"tasks": flat}))
 
-    assert cook.text() == (
+    assert agent.text() == (
         "feat(tea): brew tea\n\nTasks [ ]:\n- [ ] Heat: x\n  - [x] Fill: y\n  - [ ] Boil: z\n"
     )
     state = told.reply["current_state"]
@@ -83,9 +83,9 @@ def test_tasks_may_be_given_in_one_list_with_their_levels(cook: Cook) -> None:
 
 
 @requirement("commits:K8")
-def test_an_empty_list_says_that_there_are_no_constraints(cook: Cook) -> None:
-    told = cook.does(TO_START, ("set_constraints", {"constraints": []}))
+def test_an_empty_list_says_that_there_are_no_constraints(agent: PlanAgent) -> None:
+    told = agent.does(TO_START, ("set_constraints", {"constraints": []}))
 
     assert told.reply["current_state"]["has_constraints"] is True
-    assert cook.text() == "feat(tea): brew tea\n\nConstraints: none\n"
-    assert cook.calls("get_constraints").reply["constraints"] == []
+    assert agent.text() == "feat(tea): brew tea\n\nConstraints: none\n"
+    assert agent.calls("get_constraints").reply["constraints"] == []

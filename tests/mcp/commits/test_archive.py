@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from handrail.runtime.entries import EntryKind
-from handrail.runtime.ports.queries import RunFilter
 from helpers.commit_plans import (
     COMPLETE,
     TO_ADD,
@@ -17,7 +15,7 @@ from helpers.commit_plans import (
     TO_READ,
     TO_START,
 )
-from helpers.planner_agents import Cook, cook_in
+from helpers.planner_agents import plan_agent
 from helpers.repositories import made
 
 OFFER = "in git `handrail plan message | git commit -F -` commits with it"
@@ -28,24 +26,16 @@ def test_a_finished_message_is_archived_where_git_keeps_it_and_offered_as_that_o
     tmp_path: Path, kind: str
 ) -> None:
     repo = made(kind, tmp_path / "project", tmp_path / "home")
-    with cook_in(tmp_path, repo, face="commits") as cook:
-        cook.does(TO_START, TO_DESCRIBE, TO_BIND, TO_PLAN, TO_FILL, TO_ADD)
-        told = cook.does(TO_FINISH)
+    with plan_agent(tmp_path, repo, face="commits") as agent:
+        agent.does(TO_START, TO_DESCRIBE, TO_BIND, TO_PLAN, TO_FILL, TO_ADD)
+        told = agent.does(TO_FINISH)
         assert OFFER in told.reply["action_taken"]
-        assert OFFER in cook.does(TO_READ).reply["action_taken"]
-        assert cook.text() == COMPLETE
-        assert passed(cook) == [("idle", "running"), ("running", "completed")]
+        assert OFFER in agent.does(TO_READ).reply["action_taken"]
+        assert agent.text() == COMPLETE
+        assert agent.lifecycles() == [("idle", "running"), ("running", "completed")]
         if kind == "git":
-            change = cook.store.read().change
+            change = agent.store.read().change
             assert repo.git("cat-file", "blob", f"refs/handrail/done/{change}:plan") == COMPLETE
 
-        cook.does(("unfinish_job", {}))
-        assert passed(cook)[2:] == [("completed", "running")]
-
-
-def passed(cook: Cook) -> list[tuple[object, object]]:
-    """From where to where the run went, as its journal has it."""
-    (row,) = cook.serving.records.runs(RunFilter())
-    entries = [one.entry for one in cook.serving.world.runs.entries(row.id)]
-    told = [one.data for one in entries if one.kind is EntryKind.WORKFLOW_STATE_TRANSITION]
-    return [(one["from"], one["to"]) for one in told]
+        agent.does(("unfinish_job", {}))
+        assert agent.lifecycles()[2:] == [("completed", "running")]

@@ -36,7 +36,7 @@ from helpers.elicitation import (
     call,
 )
 from helpers.http_servers import site
-from helpers.planner_agents import Cook, Kitchen
+from helpers.planner_agents import PlanAgent, RepositoryPlace
 from helpers.requirement import requirement
 from helpers.servers import ERAS, Told, told
 from helpers.tenants import Person as Visitor
@@ -50,7 +50,7 @@ BOUNDARY = re.compile("[0-9a-f]{12}")
 
 
 @pytest.fixture
-def at(tmp_path: Path) -> Kitchen:
+def at(tmp_path: Path) -> RepositoryPlace:
     """A commit whose message does not follow the format."""
     here = clean(tmp_path, "git")
     here.writes(FOREIGN)
@@ -58,7 +58,6 @@ def at(tmp_path: Path) -> Kitchen:
 
 
 def plain(text: str) -> str:
-    """A text without what is random in it."""
     return BOUNDARY.sub("boundary", text)
 
 
@@ -110,7 +109,7 @@ async def _at(server: Any, era: str, person: Person) -> None:  # noqa: ANN401 - 
 
 @requirement("commits:malformed")
 @pytest.mark.parametrize("era", ERAS)
-def test_over_stdio_a_person_is_asked_by_a_real_client(at: Kitchen, era: str) -> None:
+def test_over_stdio_a_person_is_asked_by_a_real_client(at: RepositoryPlace, era: str) -> None:
     program, *rest = at.at.words("--face", "commits")
     env = {**at.at.env, "PATH": at.repo.path}
     started = StdioServerParameters(command=program, args=rest, env=env, cwd=at.at.folder)
@@ -123,7 +122,7 @@ def test_over_stdio_a_person_is_asked_by_a_real_client(at: Kitchen, era: str) ->
 
 @requirement("commits:malformed")
 @pytest.mark.parametrize("era", ERAS)
-def test_over_http_a_person_is_asked_by_a_real_client(at: Kitchen, era: str) -> None:
+def test_over_http_a_person_is_asked_by_a_real_client(at: RepositoryPlace, era: str) -> None:
     with site(at.at, PATH=at.repo.path) as served:
         anyio.run(_at, served.url("commits"), era, Person())
 
@@ -134,7 +133,7 @@ def test_over_http_a_person_is_asked_by_a_real_client(at: Kitchen, era: str) -> 
     ("era", "able"), [("legacy", {"sampling": {}}), ("legacy", PAGES), ("auto", {}), ("auto", PAGES)]
 )
 def test_a_client_that_cannot_show_a_form_is_answered_at_once(
-    at: Kitchen, era: str, able: dict[str, Any]
+    at: RepositoryPlace, era: str, able: dict[str, Any]
 ) -> None:
     with Asking(at, era, able) as pipe:
         found = told({"result": pipe.result()})
@@ -144,7 +143,7 @@ def test_a_client_that_cannot_show_a_form_is_answered_at_once(
     assert "person" not in found.reply
 
 
-def test_nobody_is_asked_who_has_chosen_by_argument_or_whose_message_is_a_plan(at: Kitchen) -> None:
+def test_a_choice_by_argument_or_a_valid_message_is_not_asked_about(at: RepositoryPlace) -> None:
     with Asking(at, "auto") as pipe:
         for given in ({"choice": "read_only"}, {"message": "x"}, {"unknown": 1}):
             pipe.call(given, "verify_plan")
@@ -154,10 +153,7 @@ def test_nobody_is_asked_who_has_chosen_by_argument_or_whose_message_is_a_plan(a
     assert found.reply["current_state"]["phase"] == "planning"
 
 
-# --- 2025 ---------------------------------------------------------------------------------------------------
-
-
-def test_nothing_is_held_while_a_person_thinks(at: Kitchen) -> None:
+def test_nothing_is_held_while_a_person_thinks(at: RepositoryPlace) -> None:
     good = "feat(tea): brew tea\n"
     with Asking(at, "legacy") as pipe:
         question = pipe.asked()
@@ -171,7 +167,7 @@ def test_nothing_is_held_while_a_person_thinks(at: Kitchen) -> None:
     assert at.text() == "feat(tea): brew tea\n\nThirst.\n"
 
 
-def test_a_client_that_fails_to_ask_is_answered_as_if_it_could_not(at: Kitchen) -> None:
+def test_a_client_that_fails_to_ask_is_answered_as_if_it_could_not(at: RepositoryPlace) -> None:
     answers: list[dict[str, Any]] = [
         {"error": {"code": -32603, "message": "no screen"}},
         {"result": {"action": "perhaps"}},
@@ -183,7 +179,7 @@ def test_a_client_that_fails_to_ask_is_answered_as_if_it_could_not(at: Kitchen) 
             assert (found.failed, found.reply["action_taken"].startswith(NEITHER)) == (False, True), said
 
 
-def test_a_client_that_leaves_in_place_of_an_answer_leaves_nothing_behind(at: Kitchen) -> None:
+def test_a_client_that_leaves_in_place_of_an_answer_leaves_nothing_behind(at: RepositoryPlace) -> None:
     with Asking(at, "legacy") as pipe:
         pipe.asked()
 
@@ -191,7 +187,7 @@ def test_a_client_that_leaves_in_place_of_an_answer_leaves_nothing_behind(at: Ki
     assert at.text() == FOREIGN
 
 
-def test_an_older_client_gets_the_titles_as_it_knows_them(at: Kitchen) -> None:
+def test_an_older_client_gets_the_titles_as_it_knows_them(at: RepositoryPlace) -> None:
     with Asking(at, "legacy", {"elicitation": {}}, "2025-06-18") as pipe:
         question = pipe.asked()
         pipe.reply(question, result=READ_ONLY)
@@ -205,7 +201,7 @@ def test_an_older_client_gets_the_titles_as_it_knows_them(at: Kitchen) -> None:
     }
 
 
-async def _unasked(at: Kitchen, person: Person) -> Told:
+async def _unasked(at: RepositoryPlace, person: Person) -> Told:
     with open_serving(at.at.store) as opened:
         server = build_local_server(opened, Stores(), [at.at.project], "commits", Spelling.PORTABLE)
         manager = StreamableHTTPSessionManager(server, stateless=True)
@@ -225,7 +221,7 @@ async def _unasked(at: Kitchen, person: Person) -> Told:
             return await call(client)
 
 
-def test_without_a_session_a_client_of_2025_is_never_asked(at: Kitchen) -> None:
+def test_without_a_session_a_client_of_2025_is_never_asked(at: RepositoryPlace) -> None:
     person = Person()
 
     found = anyio.run(_unasked, at, person)
@@ -233,10 +229,7 @@ def test_without_a_session_a_client_of_2025_is_never_asked(at: Kitchen) -> None:
     assert (person.heard, found.reply["action_taken"].startswith(NEITHER)) == ([], True)
 
 
-# --- 2026 ---------------------------------------------------------------------------------------------------
-
-
-def test_what_was_answered_is_taken_by_another_process_and_as_often_as_it_comes(at: Kitchen) -> None:
+def test_what_was_answered_is_taken_by_another_process_and_as_often_as_it_comes(at: RepositoryPlace) -> None:
     with Asking(at, "auto") as first:
         state = first.question()["requestState"]
     with Asking(at, "auto") as second:
@@ -246,7 +239,9 @@ def test_what_was_answered_is_taken_by_another_process_and_as_often_as_it_comes(
     assert at.text() == FOREIGN
 
 
-def test_a_state_that_is_forged_or_of_another_call_is_an_error_and_changes_nothing(at: Kitchen) -> None:
+def test_a_state_that_is_forged_or_of_another_call_is_an_error_and_changes_nothing(
+    at: RepositoryPlace,
+) -> None:
     with Asking(at, "auto") as pipe:
         state = str(pipe.question()["requestState"])
         forged = "", "v1.AAAA", state[:-1], state[:40] + ("A" if state[40] != "A" else "B") + state[41:], 7
@@ -261,7 +256,7 @@ def test_a_state_that_is_forged_or_of_another_call_is_an_error_and_changes_nothi
     assert at.text() == FOREIGN
 
 
-def test_what_comes_without_its_state_or_says_nothing_is_asked_again(at: Kitchen) -> None:
+def test_what_comes_without_its_state_or_says_nothing_is_asked_again(at: RepositoryPlace) -> None:
     with Asking(at, "auto") as pipe:
         first = pipe.question()
         pipe.question(inputResponses={"choice": REFORMAT})
@@ -271,7 +266,7 @@ def test_what_comes_without_its_state_or_says_nothing_is_asked_again(at: Kitchen
     assert last["resultType"] == "input_required"
 
 
-def test_what_was_answered_of_one_message_is_not_taken_for_another(at: Kitchen) -> None:
+def test_what_was_answered_of_one_message_is_not_taken_for_another(at: RepositoryPlace) -> None:
     with Asking(at, "auto") as pipe:
         old = pipe.question()["requestState"]
         at.writes("Split the kettle\n")
@@ -282,7 +277,7 @@ def test_what_was_answered_of_one_message_is_not_taken_for_another(at: Kitchen) 
     assert found.reply["action_taken"].startswith(B)
 
 
-def test_what_seems_to_be_answered_and_is_no_choice_is_answered_as_if_nobody_were_asked(at: Kitchen) -> None:
+def test_an_answer_without_a_choice_counts_as_none(at: RepositoryPlace) -> None:
     with Asking(at, "auto") as pipe:
         state = pipe.question()["requestState"]
         found = [told({"result": pipe.goes_on(state, said)}) for said in UNDECIDED]
@@ -290,7 +285,7 @@ def test_what_seems_to_be_answered_and_is_no_choice_is_answered_as_if_nobody_wer
     assert [one.reply["action_taken"].startswith(NEITHER) for one in found] == [True] * len(UNDECIDED)
 
 
-def test_nobody_answers_for_somebody_else(at: Kitchen) -> None:
+def test_a_person_cannot_answer_for_another(at: RepositoryPlace) -> None:
     secrets = [token(at.at, name)["secret"] for name in ("ann", "bob")]
     with site(at.at, "--auth", "token", PATH=at.repo.path) as served:
         ann, bob = (Visitor(served, secret, []) for secret in secrets)
@@ -304,7 +299,7 @@ def test_nobody_answers_for_somebody_else(at: Kitchen) -> None:
         assert told(asks(ann, **said)).reply["action_taken"].startswith(A)
 
 
-def test_a_token_comes_back_unspent_however_often_a_person_is_asked(at: Kitchen) -> None:
+def test_a_token_comes_back_unspent_however_often_a_person_is_asked(at: RepositoryPlace) -> None:
     with Asking(at, "auto") as pipe:
         token = pipe.call({}, "get_plan").reply["step_token"]
         given = {"arguments": {"step_token": token}}
@@ -317,11 +312,8 @@ def test_a_token_comes_back_unspent_however_often_a_person_is_asked(at: Kitchen)
     assert at.text() == "feat(tea): brew tea\n"
 
 
-# --- what a person is shown ---------------------------------------------------------------------------------
-
-
 def test_a_person_is_shown_no_more_than_they_can_read_and_nothing_that_their_screen_obeys(
-    at: Kitchen,
+    at: RepositoryPlace,
 ) -> None:
     at.writes("\x1b[2Jgone\u202e\u200b\rA) is safe\n" + "x" * 100_000)
     with Asking(at, "auto") as pipe:
@@ -333,10 +325,10 @@ def test_a_person_is_shown_no_more_than_they_can_read_and_nothing_that_their_scr
     assert all(character == "\n" or character.isprintable() for character in message)
 
 
-def test_a_face_without_a_server_asks_by_its_question(cook: Cook) -> None:
-    cook.writes(FOREIGN)
-    (tool,) = [one for one in cook.face.tools if one.names == ("verify_plan",)]
-    found = [cook.face.call(tool, {}, Caller()) for _ in range(2)]
+def test_a_face_without_a_server_asks_by_its_question(agent: PlanAgent) -> None:
+    agent.writes(FOREIGN)
+    (tool,) = [one for one in agent.face.tools if one.names == ("verify_plan",)]
+    found = [agent.face.call(tool, {}, Caller()) for _ in range(2)]
 
     assert all(isinstance(one, Question) for one in found)
     assert len({one.about for one in found if isinstance(one, Question)}) == 1

@@ -7,9 +7,9 @@ import pytest
 from handrail.app.faces import CallFailure
 from handrail.runtime.errors import FaultCode
 from helpers.commit_plans import NOTHING, START, TASKS, clean
-from helpers.planner_agents import Cook
+from helpers.planner_agents import PlanAgent
 from helpers.requirement import requirement
-from helpers.servers import Pipe, place, told
+from helpers.servers import told
 
 CALLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("start_planning", {**START}),
@@ -29,12 +29,12 @@ CALLS: tuple[tuple[str, dict[str, object]], ...] = (
 """Every tool, in the order of the source; then a call with a wrong argument."""
 
 
-@requirement("commits:jjfail")
-@requirement("commits:K25")
-@requirement("commits:reply")
-@pytest.mark.parametrize("kind", ["jj", "git"])
+@requirement("commits:jjfail", "commits:K25", "commits:reply")
+@pytest.mark.parametrize(
+    ("kind", "repair"), [("jj", "run `jj git init` there, or force git"), ("git", "run `git init` there")]
+)
 def test_a_failure_of_version_control_is_severe_in_every_tool_until_it_is_repaired(
-    tmp_path: Path, kind: str
+    tmp_path: Path, kind: str, repair: str
 ) -> None:
     at = clean(tmp_path, kind)
     home, hidden = at.repo.folder / f".{kind}", tmp_path / "hidden"
@@ -51,26 +51,18 @@ def test_a_failure_of_version_control_is_severe_in_every_tool_until_it_is_repair
             actions = reply["next_actions"]
             assert actions["available"] == []
             assert [one.partition(":")[0] for one in actions["blocked"]] == [name for name, _ in CALLS[:-1]]
-            assert "Repair version control, with the person: run `" in actions["recommended"][0]
+            assert f"Repair version control, with the person: {repair}" in actions["recommended"][0]
+            assert f"The repair: {repair}" in reply["action_taken"]
         hidden.rename(home)
         repaired = pipe.call({}, "get_plan")
 
     assert (repaired.failed, repaired.reply["current_state"]["phase"]) == (False, "planning")
 
 
-@requirement("commits:jjfail")
-def test_a_project_in_no_repository_is_told_how_to_begin_one(tmp_path: Path) -> None:
-    with Pipe(place(tmp_path), "--face", "commits") as pipe:
-        bare = pipe.call({}, "get_plan")
+def test_a_failure_outside_version_control_is_not_critical(agent: PlanAgent) -> None:
+    tool = agent.face.tools[1]
 
-    assert bare.reply["code"] == "vcs_missing_repo"
-    assert "The repair: run `git init` there" in bare.reply["action_taken"]
-
-
-def test_a_failure_that_is_not_of_version_control_is_no_critical_issue(cook: Cook) -> None:
-    tool = cook.face.tools[1]
-
-    answer = cook.face.answer_failure(
+    answer = agent.face.answer_failure(
         tool, {}, CallFailure(FaultCode.BUSY, "store", "held", "send it again", again=True)
     )
 
@@ -114,14 +106,14 @@ def test_two_servers_take_turns_and_of_two_at_once_one_wins_and_the_other_is_sho
     assert at.text() == f"{head}- [ ] Task {won}: x\n"
 
 
-def test_a_call_sent_twice_counts_once_and_a_refused_one_keeps_its_token(cook: Cook) -> None:
-    token = cook.calls("get_plan").reply["step_token"]
-    refused = cook.calls("start_planning", **{**START, "scope": "the tea"}, step_token=token)
+def test_a_call_sent_twice_counts_once_and_a_refused_one_keeps_its_token(agent: PlanAgent) -> None:
+    token = agent.calls("get_plan").reply["step_token"]
+    refused = agent.calls("start_planning", **{**START, "scope": "the tea"}, step_token=token)
     assert refused.reply["step_token"] == token
-    first = cook.calls("start_planning", **START, step_token=token)
+    first = agent.calls("start_planning", **START, step_token=token)
 
-    again = cook.calls("start_planning", **START, step_token=token)
+    again = agent.calls("start_planning", **START, step_token=token)
 
     assert (again.reply, again.failed) == (first.reply, False)
-    assert cook.calls("finish_job", **dict.fromkeys(["step_token"], "nothing")).reply["code"] == "malformed"
-    assert cook.text() == "feat(tea): brew tea\n"
+    assert agent.calls("finish_job", **dict.fromkeys(["step_token"], "nothing")).reply["code"] == "malformed"
+    assert agent.text() == "feat(tea): brew tea\n"

@@ -20,7 +20,7 @@ from helpers.commit_plans import (
     TO_START,
     clean,
 )
-from helpers.planner_agents import Cook
+from helpers.planner_agents import PlanAgent
 from helpers.requirement import requirement
 
 WAY: tuple[tuple[tuple[str, dict[str, Any]], str, str, int], ...] = (
@@ -35,11 +35,7 @@ WAY: tuple[tuple[tuple[str, dict[str, Any]], str, str, int], ...] = (
 )
 
 
-@requirement("commits:stateless")
-@requirement("commits:state")
-@requirement("commits:K1")
-@requirement("commits:K23")
-@requirement("commits:K24")
+@requirement("commits:stateless", "commits:state", "commits:K1", "commits:K23", "commits:K24")
 @pytest.mark.parametrize(("kind", "era"), [("jj", "auto"), ("colocated", "auto"), ("git", "legacy")])
 def test_the_whole_way_from_nothing_to_the_complete_plan_with_a_new_server_in_every_phase(
     tmp_path: Path, kind: str, era: str
@@ -61,23 +57,21 @@ def test_the_whole_way_from_nothing_to_the_complete_plan_with_a_new_server_in_ev
     assert at.text() == COMPLETE
 
 
-def test_a_plan_is_shown_among_the_runs_and_completed_there(cook: Cook) -> None:
-    cook.does(TO_START, TO_PLAN)
-    (row,) = cook.serving.records.runs(RunFilter())
+def test_a_plan_is_shown_among_the_runs_and_completed_there(agent: PlanAgent) -> None:
+    agent.does(TO_START, TO_PLAN)
+    (row,) = agent.serving.records.runs(RunFilter())
     assert (row.lifecycle, row.state) == (Lifecycle.RUNNING, "phase-executing-open")
     assert (row.face, row.goal) == ("commits", "feat(tea): brew tea")
 
-    cook.does(TO_FILL, TO_ADD, TO_FINISH)
+    agent.does(TO_FILL, TO_ADD, TO_FINISH)
 
-    (row,) = cook.serving.records.runs(RunFilter())
+    (row,) = agent.serving.records.runs(RunFilter())
     assert row.lifecycle is Lifecycle.COMPLETED
-    steps = [step.state for step in cook.serving.world.runs.steps(row.id)]
+    steps = [step.state for step in agent.serving.world.runs.steps(row.id)]
     assert steps == ["phase-planning-description", "phase-executing-open", "phase-executing-ticked"]
 
 
-@requirement("commits:empty")
-@requirement("commits:active")
-@requirement("commits:malformed")
+@requirement("commits:empty", "commits:active", "commits:malformed")
 def test_in_jj_changed_files_are_confirmed_a_message_is_reformatted_and_a_new_commit_is_begun(
     tmp_path: Path,
 ) -> None:

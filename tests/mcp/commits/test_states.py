@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.planner_agents import Cook
+from helpers.planner_agents import PlanAgent
 from helpers.requirement import requirement
 
 READS = ["get_plan", "get_constraints", "get_tasks"]
@@ -45,9 +45,7 @@ confirm its box, or change it with `mark_task`:
 - [ ] d"""
 
 
-@requirement("commits:state")
-@requirement("commits:next")
-@requirement("commits:K23")
+@requirement("commits:state", "commits:next", "commits:K23")
 @pytest.mark.parametrize(
     ("text", "phase", "recommended", "blocked"),
     [
@@ -58,30 +56,25 @@ confirm its box, or change it with `mark_task`:
         (OPEN, "executing", ["mark_task"], [PLANNING[0], "finish_job: 2 tasks open (a/c, d)", PLANNING[3]]),
         (LAST, "executing", ["mark_task"], [PLANNING[0], "finish_job: 1 task open (a/c)", PLANNING[3]]),
         (TICKED, "executing", ["verify_plan", "finish_job"], EXECUTING),
-        (
-            DONE,
-            "complete",
-            ["start_planning"],
-            ["finish_job: the scope is marked as complete already"],
-        ),
+        (DONE, "complete", ["start_planning"], ["finish_job: the scope is marked as complete already"]),
     ],
 )
 def test_what_is_there_decides_what_is_recommended_and_what_is_blocked(
-    cook: Cook, text: str, phase: str, recommended: list[str], blocked: list[str]
+    agent: PlanAgent, text: str, phase: str, recommended: list[str], blocked: list[str]
 ) -> None:
     if text:
-        cook.writes(text)
+        agent.writes(text)
 
-    reply = cook.calls("get_plan").reply
+    reply = agent.calls("get_plan").reply
 
     assert (reply["status"], reply["current_state"]["phase"]) == ("success", phase)
     actions = reply["next_actions"]
     assert [one.partition(":")[0] for one in actions["recommended"]] == recommended
     assert actions["blocked"] == blocked
     shut = [one.partition(":")[0] for one in blocked]
-    assert actions["available"] == [t.names[0] for t in cook.face.tools if t.names[0] not in shut]
+    assert actions["available"] == [t.names[0] for t in agent.face.tools if t.names[0] not in shut]
     assert set(READS) <= set(actions["available"])
-    assert cook.text() == text
+    assert agent.text() == text
 
 
 @requirement("commits:state")
@@ -98,16 +91,16 @@ def test_what_is_there_decides_what_is_recommended_and_what_is_blocked(
     ],
 )
 def test_the_plan_state_says_what_there_is(
-    cook: Cook,
+    agent: PlanAgent,
     text: str,
     has: tuple[bool, bool, bool, bool],
     current: str | None,
     counts: tuple[int, int],
 ) -> None:
     if text:
-        cook.writes(text)
+        agent.writes(text)
 
-    state = cook.calls("get_tasks").reply["current_state"]
+    state = agent.calls("get_tasks").reply["current_state"]
 
     named = ("has_goal", "has_description", "has_constraints", "has_tasks")
     assert tuple(state[name] for name in named) == has
@@ -115,38 +108,32 @@ def test_the_plan_state_says_what_there_is(
     assert (state["total_tasks"], state["completed_tasks"]) == counts
 
 
-def test_the_task_to_work_on_is_named_by_its_path(cook: Cook) -> None:
-    cook.writes(OPEN)
+def test_the_task_to_work_on_is_named_by_its_path(agent: PlanAgent) -> None:
+    agent.writes(OPEN)
 
-    (recommended,) = cook.calls("get_plan").reply["next_actions"]["recommended"]
+    (recommended,) = agent.calls("get_plan").reply["next_actions"]["recommended"]
 
     assert recommended == "mark_task: work on `a/c` and on nothing else, then mark it"
 
 
-def test_no_more_than_ten_open_tasks_are_named(cook: Cook) -> None:
-    cook.writes(f"{HEAD}\nTasks [ ]:\n" + "".join(f"- [ ] t{n}: x\n" for n in range(12)))
+def test_no_more_than_ten_open_tasks_are_named(agent: PlanAgent) -> None:
+    agent.writes(f"{HEAD}\nTasks [ ]:\n" + "".join(f"- [ ] t{n}: x\n" for n in range(12)))
 
-    blocked = cook.calls("get_plan").reply["next_actions"]["blocked"]
+    blocked = agent.calls("get_plan").reply["next_actions"]["blocked"]
 
     assert "finish_job: 12 tasks open (t0, t1, t2, t3, t4, t5, t6, t7, t8, t9, and 2 more)" in blocked
 
 
 @requirement("commits:verify")
-@pytest.mark.parametrize(
-    ("text", "question"),
-    [
-        (HEAD, EARLY),
-        (OPEN, EACH),
-    ],
-)
+@pytest.mark.parametrize(("text", "question"), [(HEAD, EARLY), (OPEN, EACH)])
 def test_a_valid_plan_is_verified_task_by_task_and_nothing_is_changed(
-    cook: Cook, text: str, question: str
+    agent: PlanAgent, text: str, question: str
 ) -> None:
-    cook.writes(text)
+    agent.writes(text)
 
-    told = cook.calls("verify_plan")
+    told = agent.calls("verify_plan")
 
     assert (told.reply["status"], told.failed) == ("success", False)
     assert told.reply["alignment_check"] == {"question": question, "required_confirmation": True}
     assert told.reply["plan"]["header"]["summary"] == "brew tea"
-    assert cook.text() == text
+    assert agent.text() == text

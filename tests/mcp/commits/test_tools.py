@@ -16,7 +16,7 @@ from helpers.commit_plans import (
     TO_READ,
     TO_START,
 )
-from helpers.planner_agents import Cook
+from helpers.planner_agents import PlanAgent
 from helpers.requirement import requirement
 
 TOKEN = ["project", "step_token"]
@@ -72,8 +72,8 @@ NODES = [
 
 
 @requirement("commits:tools.12")
-def test_the_twelve_tools_take_what_is_ruled(cook: Cook) -> None:
-    schemas = {tool.names[0]: tool.listed["inputSchema"] for tool in cook.face.tools}
+def test_the_twelve_tools_take_what_is_ruled(agent: PlanAgent) -> None:
+    schemas = {tool.names[0]: tool.listed["inputSchema"] for tool in agent.face.tools}
 
     assert {name: list(schema["properties"]) for name, schema in schemas.items()} == PARAMETERS
     assert {name: s["required"] for name, s in schemas.items() if s["required"]} == REQUIRED
@@ -84,22 +84,21 @@ def test_the_twelve_tools_take_what_is_ruled(cook: Cook) -> None:
     assert schemas["verify_plan"]["properties"]["choice"]["enum"] == ["reformat", "read_only"]
 
 
-@requirement("commits:K2")
-@requirement("commits:matrix")
-def test_the_types_stand_in_the_order_that_decides_between_them(cook: Cook) -> None:
+@requirement("commits:K2", "commits:matrix")
+def test_the_types_stand_in_the_order_that_decides_between_them(agent: PlanAgent) -> None:
     types = ["feat", "fix", "refactor", "ci", "build", "docs", "chore", "lint"]
 
     for tool in ("start_planning", "update_goal"):
-        (listed,) = [one.listed for one in cook.face.tools if one.names == (tool,)]
+        (listed,) = [one.listed for one in agent.face.tools if one.names == (tool,)]
         assert listed["inputSchema"]["properties"]["type"]["enum"] == types
     assert list(COMMITS.types) == types
-    assert "feat, fix, refactor, ci, build, docs, chore, lint" in cook.face.instructions
+    assert "feat, fix, refactor, ci, build, docs, chore, lint" in agent.face.instructions
 
 
-def test_every_tool_has_its_title_and_its_hints(cook: Cook) -> None:
+def test_every_tool_has_its_title_and_its_hints(agent: PlanAgent) -> None:
     reads = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
     writes = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False}
-    hints = {tool.names[0]: tool.listed["annotations"] for tool in cook.face.tools}
+    hints = {tool.names[0]: tool.listed["annotations"] for tool in agent.face.tools}
 
     assert hints["get_tasks"] == {"title": "Get Tasks", **reads}
     assert hints["verify_plan"] == {"title": "Verify Plan", **writes}
@@ -110,14 +109,13 @@ def test_every_tool_has_its_title_and_its_hints(cook: Cook) -> None:
     ]
 
 
-@requirement("commits:prompt")
-@requirement("commits:K7")
-def test_the_initial_prompt_is_what_a_server_says_of_itself(cook: Cook) -> None:
-    first, second = cook.face.prompts()
+@requirement("commits:prompt", "commits:K7")
+def test_the_initial_prompt_is_what_a_server_says_of_itself(agent: PlanAgent) -> None:
+    first, second = agent.face.prompts()
 
     assert (first.name, second.name) == ("plan_commit", "reformat_commit")
-    said = cook.face.prompt("plan_commit", {})
-    assert cook.face.instructions == said.rstrip("\n")
+    said = agent.face.prompt("plan_commit", {})
+    assert agent.face.instructions == said.rstrip("\n")
     for words in (
         "2. `start_planning`: type, scope and summary, such as `feat(auth): add login by e-mail`.",
         "    - [x] Store addresses: a unique column, small letters",
@@ -128,58 +126,56 @@ def test_the_initial_prompt_is_what_a_server_says_of_itself(cook: Cook) -> None:
         assert words in said
     for name, given in (("other", {}), ("plan_commit", {"a": "b"})):
         with pytest.raises(UnknownPrompt):
-            cook.face.prompt(name, given)
+            agent.face.prompt(name, given)
 
 
-@requirement("commits:reply")
-@requirement("commits:K22")
-def test_what_is_answered_keeps_to_the_schema_it_is_listed_with(cook: Cook) -> None:
-    (listed,) = [one.listed for one in cook.face.tools if one.names == ("get_plan",)]
+@requirement("commits:reply", "commits:K22")
+def test_what_is_answered_keeps_to_the_schema_it_is_listed_with(agent: PlanAgent) -> None:
+    (listed,) = [one.listed for one in agent.face.tools if one.names == ("get_plan",)]
     schema = jsonschema_rs.Draft202012Validator(listed["outputSchema"])
     way = (TO_START, TO_DESCRIBE, TO_BIND, TO_PLAN, TO_ADD, TO_FINISH, TO_READ)
     for tool, given in way:
-        reply = cook.calls(tool, **given).reply
+        reply = agent.calls(tool, **given).reply
         assert [fault.message for fault in schema.iter_errors(reply)] == []
         assert list(reply)[:4] == ["status", "action_taken", "current_state", "next_actions"]
 
 
-@requirement("commits:plan.types")
-@requirement("commits:reply")
-def test_the_reading_tools_show_the_plan_in_the_shape_of_the_source(cook: Cook) -> None:
-    cook.does(TO_START)
-    bare = cook.calls("get_plan").reply["plan"]
+@requirement("commits:plan.types", "commits:reply")
+def test_the_reading_tools_show_the_plan_in_the_shape_of_the_source(agent: PlanAgent) -> None:
+    agent.does(TO_START)
+    bare = agent.calls("get_plan").reply["plan"]
     assert (bare["description"], bare["constraints"], bare["tasks"]) == ("", [], [])
-    cook.does(TO_DESCRIBE, TO_BIND, TO_PLAN, TO_ADD)
+    agent.does(TO_DESCRIBE, TO_BIND, TO_PLAN, TO_ADD)
 
-    assert cook.calls("get_plan").reply["plan"] == {
+    assert agent.calls("get_plan").reply["plan"] == {
         "header": {"type": "feat", "scope": "tea", "breaking": False, "summary": "brew tea"},
         "description": DESCRIPTION,
         "constraints": CONSTRAINTS,
         "tasks": NODES,
         "metadata": {"totalTasks": 3, "completedTasks": 1, "isComplete": False},
     }
-    assert cook.calls("get_constraints").reply["constraints"] == CONSTRAINTS
-    told = cook.calls("get_tasks")
+    assert agent.calls("get_constraints").reply["constraints"] == CONSTRAINTS
+    told = agent.calls("get_tasks")
     assert told.reply["tasks"] == NODES
     assert "  - [ ] (fill-it) Fill it: from the tap\n- [x] (add-leaves) Add leaves: two spoons\n" in told.text
 
 
-def test_before_there_is_a_plan_the_reading_tools_have_nothing_to_show(cook: Cook) -> None:
-    assert "plan" not in cook.calls("get_plan").reply
-    assert cook.calls("get_constraints").reply["constraints"] == []
-    assert cook.calls("get_tasks").reply["tasks"] == []
-    assert "raw_commit_content" not in cook.calls("get_plan").reply
+def test_before_there_is_a_plan_the_reading_tools_have_nothing_to_show(agent: PlanAgent) -> None:
+    assert "plan" not in agent.calls("get_plan").reply
+    assert agent.calls("get_constraints").reply["constraints"] == []
+    assert agent.calls("get_tasks").reply["tasks"] == []
+    assert "raw_commit_content" not in agent.calls("get_plan").reply
 
 
-def test_a_project_that_is_not_served_blocks_every_tool(cook: Cook) -> None:
-    told = cook.calls("get_plan", project="elsewhere")
+def test_a_project_that_is_not_served_blocks_every_tool(agent: PlanAgent) -> None:
+    told = agent.calls("get_plan", project="elsewhere")
 
     assert (told.reply["status"], told.reply["code"], told.failed) == ("error", "unknown_project", True)
     assert told.reply["next_actions"]["available"] == []
     blocked = told.reply["next_actions"]["blocked"]
     assert len(blocked) == 12
     assert blocked[0] == "start_planning: This server does not serve that project."
-    assert cook.calls("get_plan", project=str(cook.repo.folder)).reply["status"] == "success"
+    assert agent.calls("get_plan", project=str(agent.repo.folder)).reply["status"] == "success"
 
 
 @pytest.mark.parametrize(
@@ -200,11 +196,11 @@ def test_a_project_that_is_not_served_blocks_every_tool(cook: Cook) -> None:
     ],
 )
 def test_an_argument_that_the_schema_does_not_take_is_named_and_the_state_is_shown(
-    cook: Cook, tool: str, given: dict[str, object], needed: str
+    agent: PlanAgent, tool: str, given: dict[str, object], needed: str
 ) -> None:
-    cook.does(TO_START)
+    agent.does(TO_START)
 
-    told = cook.calls(tool, **given)
+    told = agent.calls(tool, **given)
 
     assert (told.reply["code"], told.failed) == ("arguments", True)
     assert any(needed in line for line in told.reply["why"]["needed"]), told.reply["why"]

@@ -4,13 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from handrail.runtime.entries import EntryKind
 from handrail.runtime.errors import VcsLocked
-from handrail.runtime.ports.queries import RunFilter
 from handrail.runtime.ports.turn import Description
 from handrail.runtime.system import RandomIds
 from handrail.stores.vcs.git import GitDescriptions
-from helpers.planner_agents import TO_DETAIL, TO_GOAL, Cook, Kitchen, cook_in, kitchen
+from helpers.planner_agents import (
+    TO_DETAIL,
+    TO_GOAL,
+    PlanAgent,
+    RepositoryPlace,
+    plan_agent,
+    repository_place,
+)
 from helpers.program import Said, command
 from helpers.repositories import Repo, made
 
@@ -23,68 +28,58 @@ COMPLETE = (
 
 
 def archived(repo: Repo) -> list[str]:
-    """What stands below the archive, as texts."""
     refs = repo.git("for-each-ref", "--format=%(refname)", "refs/handrail/done").split()
     return [repo.git("cat-file", "blob", f"{ref}:plan") for ref in refs]
 
 
-def test_a_plan_is_archived_when_it_is_finished_and_not_before(cook: Cook) -> None:
-    cook.does(TO_GOAL, TO_DETAIL, DONE)
-    assert archived(cook.repo) == []
-    cook.does(END)
+def test_a_plan_is_archived_when_it_is_finished_and_not_before(agent: PlanAgent) -> None:
+    agent.does(TO_GOAL, TO_DETAIL, DONE)
+    assert archived(agent.repo) == []
+    agent.does(END)
 
-    assert archived(cook.repo) == [COMPLETE]
-    assert cook.text() == COMPLETE
-    change = cook.store.read().change
-    assert cook.repo.git("rev-list", "--count", f"refs/handrail/done/{change}") == "4\n"
+    assert archived(agent.repo) == [COMPLETE]
+    assert agent.text() == COMPLETE
+    change = agent.store.read().change
+    assert agent.repo.git("rev-list", "--count", f"refs/handrail/done/{change}") == "4\n"
 
 
-def test_a_plan_that_is_opened_again_is_archived_again_at_its_next_end(cook: Cook) -> None:
+def test_a_plan_that_is_opened_again_is_archived_again_at_its_next_end(agent: PlanAgent) -> None:
     again = ("mark_task", {"task_id": "heat", "completed": False})
-    cook.does(TO_GOAL, TO_DETAIL, DONE, END, again, ("mark_task", {"task_id": "heat"}), END)
+    agent.does(TO_GOAL, TO_DETAIL, DONE, END, again, ("mark_task", {"task_id": "heat"}), END)
 
-    assert archived(cook.repo) == [COMPLETE]
-    assert len(cook.repo.git("for-each-ref", "refs/handrail/done").splitlines()) == 1
+    assert archived(agent.repo) == [COMPLETE]
+    assert len(agent.repo.git("for-each-ref", "refs/handrail/done").splitlines()) == 1
 
 
-def test_a_finished_plan_is_offered_as_the_message_of_the_commit(cook: Cook) -> None:
-    told = cook.does(TO_GOAL, TO_DETAIL, DONE, END)
+def test_a_finished_plan_is_offered_as_the_message_of_the_commit(agent: PlanAgent) -> None:
+    told = agent.does(TO_GOAL, TO_DETAIL, DONE, END)
 
     assert told.reply["plan"]["text"] == COMPLETE
     assert "`handrail plan message | git commit -F -` commits with it" in told.reply["message"]
 
 
-def lifecycles(cook: Cook) -> list[tuple[object, object]]:
-    """From where to where the run went, as its journal has it."""
-    (row,) = cook.serving.records.runs(RunFilter())
-    entries = [one.entry for one in cook.serving.world.runs.entries(row.id)]
-    passed = [one.data for one in entries if one.kind is EntryKind.WORKFLOW_STATE_TRANSITION]
-    assert {one["client"] for one in passed} == {"bench 1"}
-    return [(one["from"], one["to"]) for one in passed]
-
-
-def test_the_journal_says_that_a_plan_is_complete_and_that_it_is_opened_again(cook: Cook) -> None:
-    cook.does(TO_GOAL, TO_DETAIL, DONE, END, END)
+def test_the_journal_says_that_a_plan_is_complete_and_that_it_is_opened_again(agent: PlanAgent) -> None:
+    agent.does(TO_GOAL, TO_DETAIL, DONE, END, END)
     whole = [("idle", "running"), ("running", "completed")]
-    assert lifecycles(cook) == whole
-    cook.does(("mark_task", {"task_id": "heat", "completed": False}))
-    assert lifecycles(cook) == [*whole, ("completed", "running")]
-    cook.does(("mark_task", {"task_id": "heat"}), END)
+    assert agent.lifecycles() == whole
+    agent.does(("mark_task", {"task_id": "heat", "completed": False}))
+    assert agent.lifecycles() == [*whole, ("completed", "running")]
+    agent.does(("mark_task", {"task_id": "heat"}), END)
 
-    assert lifecycles(cook) == [*whole, ("completed", "running"), ("running", "completed")]
+    assert agent.lifecycles() == [*whole, ("completed", "running"), ("running", "completed")]
 
 
-def test_a_plan_without_details_that_is_finished_is_complete_and_keeps_its_goal(cook: Cook) -> None:
-    told = cook.does(TO_GOAL, DONE, END)
-    assert (told.reply["stage"], archived(cook.repo)) == ("6", [cook.text()])
-    assert lifecycles(cook)[-1] == ("running", "completed")
+def test_a_plan_without_details_that_is_finished_is_complete_and_keeps_its_goal(agent: PlanAgent) -> None:
+    told = agent.does(TO_GOAL, DONE, END)
+    assert (told.reply["stage"], archived(agent.repo)) == ("6", [agent.text()])
+    assert agent.lifecycles()[-1] == ("running", "completed")
     other = {"goal": {"type": "fix", "scope": "tea", "title": "brew coffee"}}
-    refused = cook.calls("set_overarching_goal", **other)
-    assert (refused.failed, cook.text()) == (True, archived(cook.repo)[0])
+    refused = agent.calls("set_overarching_goal", **other)
+    assert (refused.failed, agent.text()) == (True, archived(agent.repo)[0])
     assert "Call again with `new_plan: true`" in refused.reply["error"]
 
-    assert cook.does(("set_overarching_goal", {**other, "new_plan": True})).reply["stage"] == "1"
-    assert cook.text() == "fix(tea): brew coffee\n"
+    assert agent.does(("set_overarching_goal", {**other, "new_plan": True})).reply["stage"] == "1"
+    assert agent.text() == "fix(tea): brew coffee\n"
 
 
 class Unarchived(GitDescriptions):
@@ -93,7 +88,6 @@ class Unarchived(GitDescriptions):
     tried = 0
 
     def archive(self, seen: Description) -> None:
-        """Not the first time."""
         self.tried += 1
         if self.tried == 1:
             raise VcsLocked("locked", "wait")
@@ -104,22 +98,22 @@ def test_a_plan_whose_archive_fails_is_finished_all_the_same_and_archived_by_the
     tmp_path: Path,
 ) -> None:
     repo = made("git", tmp_path / "project", tmp_path / "home")
-    with cook_in(tmp_path, repo, Unarchived(repo.runner(), repo.folder, RandomIds())) as cook:
-        assert cook.does(TO_GOAL, TO_DETAIL, DONE, END).reply["stage"] == "6"
+    with plan_agent(tmp_path, repo, Unarchived(repo.runner(), repo.folder, RandomIds())) as agent:
+        assert agent.does(TO_GOAL, TO_DETAIL, DONE, END).reply["stage"] == "6"
         assert archived(repo) == []
-        cook.does(END)
+        agent.does(END)
 
     assert archived(repo) == [COMPLETE]
 
 
-def runs(at: Kitchen, *words: str) -> Said:
+def runs(at: RepositoryPlace, *words: str) -> Said:
     return command("runs", *words, "--store", at.at.store, "--json", cwd=at.at.project)
 
 
 def test_a_plan_is_a_run_among_the_others_and_stays_one_when_the_store_is_rebuilt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at = kitchen(tmp_path, "git")
+    at = repository_place(tmp_path, "git")
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, at.at.env[name])
     with at.server() as pipe:

@@ -8,40 +8,30 @@ from pathlib import Path
 
 import pytest
 
-from helpers.planner_servers import Shop, Stall, ordered, shop
+from helpers.planner_servers import ProjectGroup, ServedProject, ordered, project_group
 from helpers.repositories import Repo
 from helpers.requirement import requirement
 from helpers.servers import Pipe
 
 NAMES = (
-    *(
-        "none",
-        "immutable",
-        "stale",
-        "overtaken",
-        "divergent",
-        "colocated",
-        "git-lock",
-        "jj-config",
-        "git-config",
-    ),
-    *("inside", "old", "jj-gone", "git-gone", "unnamed", "unsaid"),
+    *("none", "immutable", "stale", "overtaken", "divergent", "colocated", "git-lock", "jj-config"),
+    *("git-config", "inside", "old", "jj-gone", "git-gone", "unnamed"),
 )
 DONE = '\n[revset-aliases]\n"immutable_heads()" = "bookmarks(exact:done)"\n'
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Shop, Pipe]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectGroup, Pipe]]:
     """One server over a project for each failure."""
-    made = shop(tmp_path_factory.mktemp("critical") / "shop", *NAMES)
+    made = project_group(tmp_path_factory.mktemp("critical") / "group", *NAMES)
     with made.server() as pipe:
         yield made, pipe
 
 
 @pytest.fixture
-def stall(served: tuple[Shop, Pipe]) -> Callable[[str], Stall]:
+def project(served: tuple[ProjectGroup, Pipe]) -> Callable[[str], ServedProject]:
     """The project of this name, asked of that server."""
-    return lambda name: Stall(*served, name)
+    return lambda name: ServedProject(*served, name)
 
 
 @contextmanager
@@ -56,18 +46,19 @@ def settings(repo: Repo, text: str) -> Iterator[None]:
 
 
 @requirement("planner:errors.types")
-def test_a_project_in_no_repository(stall: Callable[[str], Stall]) -> None:
-    at = stall("none")
+def test_a_project_in_no_repository(project: Callable[[str], ServedProject]) -> None:
+    at = project("none")
     repair = at.fails("gather_requirements", "vcs_missing_repo")
+    assert "run `git init` there" in repair
 
-    Repo("git", at.shop.folder("none"), at.shop.at.folder / "home").run(*ordered(repair))
+    Repo("git", at.group.folder("none"), at.group.at.folder / "home").run(*ordered(repair))
 
     assert at.works()["stage"] == "1"
 
 
-def test_a_commit_that_may_not_be_changed(stall: Callable[[str], Stall]) -> None:
-    at = stall("immutable")
-    repo = at.shop.repo("immutable", "jj")
+def test_a_commit_that_may_not_be_changed(project: Callable[[str], ServedProject]) -> None:
+    at = project("immutable")
+    repo = at.group.repo("immutable", "jj")
     assert not at.writes("brew tea").failed
     repo.jj("bookmark", "create", "done")
     with settings(repo, repo.settings.read_text() + DONE):
@@ -78,9 +69,9 @@ def test_a_commit_that_may_not_be_changed(stall: Callable[[str], Stall]) -> None
     assert repo.jj("log", "--no-graph", "-r", "@-", "-T", "description") == "feat(tea): brew tea\n"
 
 
-def test_a_working_copy_that_is_behind(stall: Callable[[str], Stall]) -> None:
-    at = stall("stale")
-    repo = at.shop.repo("stale", "jj")
+def test_a_working_copy_that_is_behind(project: Callable[[str], ServedProject]) -> None:
+    at = project("stale")
+    repo = at.group.repo("stale", "jj")
     (repo.folder / "file").write_text("x")
     at.works()
     beside = repo.folder.with_name("beside")
@@ -94,12 +85,12 @@ def test_a_working_copy_that_is_behind(stall: Callable[[str], Stall]) -> None:
 
 
 def test_a_stand_in_that_is_faster_every_time_as_no_real_program_can_be(
-    stall: Callable[[str], Stall],
+    project: Callable[[str], ServedProject],
 ) -> None:
-    at = stall("overtaken")
-    repo = at.shop.repo("overtaken", "jj")
+    at = project("overtaken")
+    repo = at.group.repo("overtaken", "jj")
     theirs = '"$REAL" --quiet describe -m "feat(tea): theirs $$"'
-    with at.shop.switch.doing(f'case "$*" in *" describe "*) {theirs};; esac'):
+    with at.group.switch.doing(f'case "$*" in *" describe "*) {theirs};; esac'):
         repair = at.fails_to_write("conflict")
 
     assert repair == "read what stands now, and send the change again on top of it"
@@ -107,9 +98,9 @@ def test_a_stand_in_that_is_faster_every_time_as_no_real_program_can_be(
     at.works()
 
 
-def test_a_change_with_several_commits(stall: Callable[[str], Stall]) -> None:
-    at = stall("divergent")
-    repo = at.shop.repo("divergent", "jj")
+def test_a_change_with_several_commits(project: Callable[[str], ServedProject]) -> None:
+    at = project("divergent")
+    repo = at.group.repo("divergent", "jj")
     operation = repo.operation()
     repo.jj("describe", "-m", "feat(tea): one")
     repo.jj("--at-op", operation, "describe", "-m", "feat(tea): other")
@@ -130,10 +121,10 @@ def test_a_change_with_several_commits(stall: Callable[[str], Stall]) -> None:
     ],
 )
 def test_a_lock_that_a_killed_program_has_left(
-    stall: Callable[[str], Stall], name: str, kind: str, lock: str
+    project: Callable[[str], ServedProject], name: str, kind: str, lock: str
 ) -> None:
-    at = stall(name)
-    repo = at.shop.repo(name, kind)
+    at = project(name)
+    repo = at.group.repo(name, kind)
     at.works()
     (repo.folder / lock).touch()
 
@@ -145,9 +136,9 @@ def test_a_lock_that_a_killed_program_has_left(
 
 
 @pytest.mark.parametrize("kind", ["jj", "git"])
-def test_settings_that_cannot_be_read(stall: Callable[[str], Stall], kind: str) -> None:
-    at = stall(f"{kind}-config")
-    repo = at.shop.repo(f"{kind}-config", kind)
+def test_settings_that_cannot_be_read(project: Callable[[str], ServedProject], kind: str) -> None:
+    at = project(f"{kind}-config")
+    repo = at.group.repo(f"{kind}-config", kind)
     with settings(repo, "[user\n"):
         assert at.fails("gather_requirements", "vcs_config") == f"mend the line that {kind} names"
         assert at.fails_to_write("vcs_config") == f"mend the line that {kind} names"
@@ -155,9 +146,9 @@ def test_settings_that_cannot_be_read(stall: Callable[[str], Stall], kind: str) 
     at.works()
 
 
-def test_a_repository_that_is_damaged_inside(stall: Callable[[str], Stall]) -> None:
-    at = stall("inside")
-    repo = at.shop.repo("inside", "jj")
+def test_a_repository_that_is_damaged_inside(project: Callable[[str], ServedProject]) -> None:
+    at = project("inside")
+    repo = at.group.repo("inside", "jj")
     operations = repo.folder / ".jj" / "repo" / "op_store" / "operations"
     operations.rename(operations.with_name("away"))
     operations.mkdir()
@@ -171,10 +162,12 @@ def test_a_repository_that_is_damaged_inside(stall: Callable[[str], Stall]) -> N
     at.works()
 
 
-def test_a_stand_in_that_is_older_than_any_jj_that_can_be_had(stall: Callable[[str], Stall]) -> None:
-    at = stall("old")
-    at.shop.repo("old", "jj")
-    with at.shop.switch.doing('case "$*" in *--version) echo "jj 0.37.0"; exit;; esac'):
+def test_a_stand_in_that_is_older_than_any_jj_that_can_be_had(
+    project: Callable[[str], ServedProject],
+) -> None:
+    at = project("old")
+    at.group.repo("old", "jj")
+    with at.group.switch.doing('case "$*" in *--version) echo "jj 0.37.0"; exit;; esac'):
         assert at.fails("gather_requirements", "vcs_too_old") == "install jj 0.38 or newer"
 
     at.works()
@@ -182,10 +175,10 @@ def test_a_stand_in_that_is_older_than_any_jj_that_can_be_had(stall: Callable[[s
 
 @requirement("planner:errors.types")
 @pytest.mark.parametrize("kind", ["jj", "git"])
-def test_a_program_that_is_not_installed(stall: Callable[[str], Stall], kind: str) -> None:
-    at = stall(f"{kind}-gone")
-    at.shop.repo(f"{kind}-gone", kind)
-    program = at.shop.switch.folder / kind
+def test_a_program_that_is_not_installed(project: Callable[[str], ServedProject], kind: str) -> None:
+    at = project(f"{kind}-gone")
+    at.group.repo(f"{kind}-gone", kind)
+    program = at.group.switch.folder / kind
     program.rename(program.with_name("away"))
 
     repair = at.fails("gather_requirements", "vcs_missing_tool", "command failed")
@@ -195,9 +188,9 @@ def test_a_program_that_is_not_installed(stall: Callable[[str], Stall], kind: st
     at.works()
 
 
-def test_what_has_no_name_is_passed_on_as_it_is_said(stall: Callable[[str], Stall]) -> None:
-    at = stall("unnamed")
-    repo = at.shop.repo("unnamed", "git")
+def test_what_has_no_name_is_passed_on_as_it_is_said(project: Callable[[str], ServedProject]) -> None:
+    at = project("unnamed")
+    repo = at.group.repo("unnamed", "git")
     way = repo.folder / ".git" / "refs" / "worktree"
     way.write_text("in the way")
 
@@ -208,44 +201,46 @@ def test_what_has_no_name_is_passed_on_as_it_is_said(stall: Callable[[str], Stal
 
 
 def test_a_program_that_is_not_done_in_time(tmp_path: Path) -> None:
-    at = shop(tmp_path / "shop", "jj", "git")
+    at = project_group(tmp_path / "group", "jj", "git")
     jj, git = at.repo("jj", "jj"), at.repo("git", "git")
     held = os.open(jj.folder / ".jj" / "working_copy" / "working_copy.lock", os.O_RDWR | os.O_CREAT)
     os.mkfifo(git.folder / ".git" / "packed-refs")
     with at.server(HANDRAIL_VCS_SECONDS="2") as pipe:
         fcntl.flock(held, fcntl.LOCK_EX)
         try:
-            repair = Stall(at, pipe, "jj").fails("gather_requirements", "vcs_timeout", "command failed")
-            Stall(at, pipe, "jj").fails_to_write("vcs_timeout", "command failed")
+            repair = ServedProject(at, pipe, "jj").fails(
+                "gather_requirements", "vcs_timeout", "command failed"
+            )
+            ServedProject(at, pipe, "jj").fails_to_write("vcs_timeout", "command failed")
         finally:
             os.close(held)
         assert repair.startswith("send the same call again")
-        Stall(at, pipe, "git").fails("gather_requirements", "vcs_timeout", "command failed")
+        ServedProject(at, pipe, "git").fails("gather_requirements", "vcs_timeout", "command failed")
         (git.folder / ".git" / "packed-refs").unlink()
         for name in ("jj", "git"):
-            Stall(at, pipe, name).works()
+            ServedProject(at, pipe, name).works()
 
 
 @pytest.mark.parametrize(("forced", "kind"), [("jj", "git"), ("git", "jj")])
 def test_a_kind_that_is_forced_and_not_there(tmp_path: Path, forced: str, kind: str) -> None:
-    at = shop(tmp_path / "shop", "forced")
+    at = project_group(tmp_path / "group", "forced")
     repo = at.repo("forced", kind)
     with at.server("--vcs", forced) as pipe:
-        stall = Stall(at, pipe, "forced")
-        repair = stall.fails("gather_requirements", "vcs_missing_repo")
+        project = ServedProject(at, pipe, "forced")
+        repair = project.fails("gather_requirements", "vcs_missing_repo")
         assert repair.endswith("or force no kind of repository")
         repo.run(*ordered(repair))
-        stall.works()
+        project.works()
 
     plans = repo.git("for-each-ref", "refs/worktree/handrail/plan") if forced == "git" else ""
     assert bool(plans) is (forced == "git")
 
 
 def test_the_kind_is_forced_by_a_setting_too(tmp_path: Path) -> None:
-    at = shop(tmp_path / "shop", "both")
+    at = project_group(tmp_path / "group", "both")
     repo = at.repo("both", "colocated")
     with at.server(HANDRAIL_VCS="git") as pipe:
-        Stall(at, pipe, "both").works()
+        ServedProject(at, pipe, "both").works()
 
     assert repo.git("cat-file", "blob", "refs/worktree/handrail/plan:plan") == "feat(tea): brew tea\n"
     assert repo.jj("log", "--no-graph", "-r", "@", "-T", "description") == ""

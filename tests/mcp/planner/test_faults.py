@@ -1,45 +1,17 @@
-"""What version control can do to a call: a critical issue, told with its kind, its code and the repair."""
-
-from pathlib import Path
-from typing import Any
+"""What the tools of the face list and say, and a failure that is not of version control."""
 
 import pytest
 
 from handrail.app.faces import CallFailure, UnknownPrompt
 from handrail.runtime.errors import FaultCode
-from helpers.planner_agents import Cook, kitchen
+from helpers.planner_agents import PlanAgent
 from helpers.requirement import requirement
-from helpers.servers import Pipe, Place, place
 
 
-def failed(at: Place, **env: str) -> dict[str, Any]:
-    with Pipe(at, "--face", "planner", **env) as pipe:
-        told = pipe.call({}, "gather_requirements")
-    assert told.failed
-    assert "This is a CRITICAL ISSUE" in told.text
-    return told.reply
+def test_a_failure_outside_version_control_is_not_critical(agent: PlanAgent) -> None:
+    tool = agent.face.tools[0]
 
-
-@requirement("planner:errors.types")
-def test_a_project_in_no_repository_is_told_how_to_begin_one(tmp_path: Path) -> None:
-    reply = failed(place(tmp_path))
-
-    assert (reply["code"], reply["error_type"]) == ("vcs_missing_repo", "command non zero exit")
-    assert "run `git init` there" in reply["error"]
-
-
-@requirement("planner:errors.types")
-def test_a_program_that_is_not_installed_is_named(tmp_path: Path) -> None:
-    reply = failed(kitchen(tmp_path, "git").at, PATH=str(tmp_path))
-
-    assert (reply["code"], reply["error_type"]) == ("vcs_missing_tool", "command failed")
-    assert "install git" in reply["error"]
-
-
-def test_a_failure_that_is_not_of_version_control_is_no_critical_issue(cook: Cook) -> None:
-    tool = cook.face.tools[0]
-
-    answer = cook.face.answer_failure(
+    answer = agent.face.answer_failure(
         tool, {}, CallFailure(FaultCode.BUSY, "store", "held", "send it again", again=True)
     )
 
@@ -47,15 +19,14 @@ def test_a_failure_that_is_not_of_version_control_is_no_critical_issue(cook: Coo
     assert answer.reply["next"] == [{"tool": "gather_requirements", "arguments": {}, "who": "agent"}]
 
 
-@requirement("planner:gather")
-@requirement("planner:diff")
-def test_changed_files_are_listed_and_counted_and_no_more_than_fifty(cook: Cook) -> None:
-    empty = cook.calls("gather_requirements")
+@requirement("planner:gather", "planner:diff")
+def test_changed_files_are_listed_and_counted_and_no_more_than_fifty(agent: PlanAgent) -> None:
+    empty = agent.calls("gather_requirements")
     assert (empty.reply["files"], empty.reply["files_total"]) == ([], 0)
     for number in range(60):
-        (cook.repo.folder / f"file-{number:02}").write_text("tea\n")
+        (agent.repo.folder / f"file-{number:02}").write_text("tea\n")
 
-    told = cook.calls("gather_requirements")
+    told = agent.calls("gather_requirements")
 
     assert (len(told.reply["files"]), told.reply["files_total"]) == (50, 60)
     assert told.reply["files"][0] == {"path": "file-00", "status": "added"}
@@ -63,8 +34,8 @@ def test_changed_files_are_listed_and_counted_and_no_more_than_fifty(cook: Cook)
 
 
 @requirement("planner:annotations")
-def test_every_tool_has_its_title_and_its_hints(cook: Cook) -> None:
-    hints = {tool.names[0]: tool.listed["annotations"] for tool in cook.face.tools}
+def test_every_tool_has_its_title_and_its_hints(agent: PlanAgent) -> None:
+    hints = {tool.names[0]: tool.listed["annotations"] for tool in agent.face.tools}
     reads = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
     writes = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False}
 
@@ -78,8 +49,8 @@ def test_every_tool_has_its_title_and_its_hints(cook: Cook) -> None:
     }
 
 
-def test_what_must_be_given_is_listed_as_required(cook: Cook) -> None:
-    asked = {tool.names[0]: tool.listed["inputSchema"]["required"] for tool in cook.face.tools}
+def test_what_must_be_given_is_listed_as_required(agent: PlanAgent) -> None:
+    asked = {tool.names[0]: tool.listed["inputSchema"]["required"] for tool in agent.face.tools}
 
     assert asked == {
         "gather_requirements": [],
@@ -91,18 +62,18 @@ def test_what_must_be_given_is_listed_as_required(cook: Cook) -> None:
     }
 
 
-def test_the_prompt_and_the_instructions_say_what_is_called_first(cook: Cook) -> None:
-    (prompt,) = cook.face.prompts()
+def test_the_prompt_and_the_instructions_say_what_is_called_first(agent: PlanAgent) -> None:
+    (prompt,) = agent.face.prompts()
 
-    assert "Call `gather_requirements` first" in cook.face.prompt(prompt.name, {})
-    assert "`gather_requirements` first" in cook.face.instructions
+    assert "Call `gather_requirements` first" in agent.face.prompt(prompt.name, {})
+    assert "`gather_requirements` first" in agent.face.instructions
     for name, given in (("other", {}), (prompt.name, {"a": "b"})):
         with pytest.raises(UnknownPrompt):
-            cook.face.prompt(name, given)
+            agent.face.prompt(name, given)
 
 
-def test_a_project_that_is_not_served_is_refused(cook: Cook) -> None:
-    told = cook.calls("gather_requirements", project="elsewhere")
+def test_a_project_that_is_not_served_is_refused(agent: PlanAgent) -> None:
+    told = agent.calls("gather_requirements", project="elsewhere")
 
     assert (told.reply["code"], told.failed) == ("unknown_project", True)
-    assert cook.calls("gather_requirements", project=str(cook.repo.folder)).reply["stage"] == "0"
+    assert agent.calls("gather_requirements", project=str(agent.repo.folder)).reply["stage"] == "0"

@@ -1,14 +1,14 @@
 """The face `planner` over the wire, on real jj and real git: from nothing to the complete plan."""
 
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
-from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, kitchen
+from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, repository_place
 from helpers.program import handrail
 from helpers.repositories import KINDS
 from helpers.requirement import requirement
-from helpers.servers import Pipe, Told
 
 COMPLETE = """feat(tea): brew tea
 
@@ -38,55 +38,28 @@ WAY: tuple[tuple[str, dict[str, object], str], ...] = (
 )
 
 
-@requirement("planner:flows")
-@requirement("planner:goal")
-@requirement("planner:detailed")
-@requirement("planner:plan")
-@requirement("planner:mark")
-@requirement("planner:finish")
-@requirement("planner:C39")
+@requirement("planner:flows", "planner:goal", "planner:detailed", "planner:plan", "planner:mark")
+@requirement("planner:finish", "planner:C39", "planner:stage.0", "planner:stage.1", "planner:stage.2")
+@requirement("planner:stage.4", "planner:stage.5", "planner:stage.6")
 @pytest.mark.parametrize(("kind", "era"), [*((kind, "auto") for kind in KINDS), ("git", "legacy")])
-def test_the_whole_way_from_nothing_to_the_complete_plan(tmp_path: Path, kind: str, era: str) -> None:
-    at = kitchen(tmp_path, kind)
-    with at.server(era) as pipe:
-        told = pipe.call({}, "gather_requirements")
-        assert (told.reply["stage"], told.reply["options"]) == ("0", ["set_overarching_goal"])
-        for tool, given, stage in WAY:
-            told = pipe.call({**given, "step_token": told.reply["step_token"]}, tool)
-            assert not told.failed, told.text
-            assert told.reply["stage"] == stage
+def test_the_whole_way_from_nothing_to_the_complete_plan_with_a_new_server_at_every_stage(
+    tmp_path: Path, kind: str, era: str
+) -> None:
+    at = repository_place(tmp_path, kind)
+    token, stage, options = "", "0", ["set_overarching_goal"]
+    for begins, calls in groupby(WAY, key=lambda call: call[2]):
+        with at.server(era) as pipe:
+            shown = pipe.call({}, "gather_requirements").reply
+            assert (shown["stage"], shown["options"]) == (stage, options)
+            token = token or shown["step_token"]
+            for tool, given, stage in calls:
+                told = pipe.call({**given, "step_token": token}, tool)
+                assert not told.failed, told.text
+                assert told.reply["stage"] == stage == begins
+                token, options = told.reply["step_token"], told.reply["options"]
 
     assert at.text() == COMPLETE
     (run,) = handrail("runs", "list", "--store", at.at.store, "--json", HOME=at.at.env["HOME"]).data["runs"]
     assert (run["face"], run["lifecycle"]) == ("planner", "completed")
     checked = handrail("store", "check", "--store", at.at.store, HOME=at.at.env["HOME"])
     assert checked.status == 0, checked.err
-
-
-def finished(pipe: Pipe) -> list[Told]:
-    """Every task marked, and the job finished, without a token."""
-    return [pipe.call(given, tool) for tool, given, _ in WAY[4:]]
-
-
-@requirement("planner:stage.0")
-@requirement("planner:stage.1")
-@requirement("planner:stage.2")
-@requirement("planner:stage.4")
-@requirement("planner:stage.5")
-@requirement("planner:stage.6")
-@pytest.mark.parametrize("kind", ["colocated", "git"])
-def test_every_stage_is_gone_on_with_by_a_new_server(tmp_path: Path, kind: str) -> None:
-    at = kitchen(tmp_path, kind)
-    token, stands = "", "0"
-    for tool, given, stage in WAY:
-        if stage == stands:
-            continue
-        with at.server() as pipe:
-            shown = pipe.call({}, "gather_requirements")
-            assert (shown.reply["stage"], shown.failed) == (stands, False)
-            held = {"step_token": token} if token else {}
-            told = [pipe.call({**given, **held}, tool)] if stage != "6" else finished(pipe)
-        token, stands = told[-1].reply["step_token"], stage
-        assert told[-1].reply["stage"] == stage, told[-1].text
-
-    assert at.text() == COMPLETE

@@ -14,7 +14,7 @@ from handrail.runtime.ports.queries import RunFilter
 from handrail.runtime.records import RecordedCall, StepStatus, Turn
 from handrail.stores.vcs.commit_runs import VcsCommitRuns
 from helpers.memory_store import MemoryRuns
-from helpers.planner_agents import FLOW, GOAL, TO_DETAIL, TO_GOAL, TO_PLAN, Cook, cook_in
+from helpers.planner_agents import FLOW, GOAL, TO_DETAIL, TO_GOAL, TO_PLAN, PlanAgent, plan_agent
 from helpers.repositories import Repo, made
 from helpers.servers import BOUND
 
@@ -30,7 +30,6 @@ class Failing(MemoryRuns):
         self._fault = fault
 
     def commit(self, turn: Turn) -> bool:  # noqa: ARG002 - whatever it is
-        """Fail."""
         raise self._fault
 
 
@@ -44,7 +43,6 @@ def described(repo: Repo, common: MemoryRuns | None = None) -> VcsCommitRuns:
 
 
 def turn(runs: VcsCommitRuns, text: str | None) -> Turn:
-    """A turn that leaves this text."""
     stored = runs.load("")
     assert stored is not None
     way = (HistoryItem("stage-0", "stage-1", "set_overarching_goal"),)
@@ -99,23 +97,23 @@ def test_what_the_common_store_has_of_a_run_is_asked_by_any_name(repo: Repo) -> 
     assert (runs.names(""), runs.names("sub"), runs.read("other")) == (("description",), (), None)
 
 
-def test_the_common_store_shows_each_stage_once_and_the_end(cook: Cook) -> None:
-    cook.does(TO_GOAL, TO_DETAIL, TO_DETAIL, TO_PLAN)
-    (row,) = cook.serving.records.runs(RunFilter())
+def test_the_common_store_shows_each_stage_once_and_the_end(agent: PlanAgent) -> None:
+    agent.does(TO_GOAL, TO_DETAIL, TO_DETAIL, TO_PLAN)
+    (row,) = agent.serving.records.runs(RunFilter())
     assert (row.lifecycle, row.state, row.goal) == (Lifecycle.RUNNING, "stage-5", "feat(tea): brew tea")
-    cook.does(("set_plan", {"plan": [[True, "Heat water", []]]}), ("finish_job", {}))
+    agent.does(("set_plan", {"plan": [[True, "Heat water", []]]}), ("finish_job", {}))
 
-    (row,) = cook.serving.records.runs(RunFilter())
+    (row,) = agent.serving.records.runs(RunFilter())
     assert row.lifecycle is Lifecycle.COMPLETED
-    steps = cook.serving.world.runs.steps(row.id)
+    steps = agent.serving.world.runs.steps(row.id)
     assert [step.state for step in steps] == ["stage-1", "stage-2", "stage-5"]
 
 
 def test_a_store_that_knows_nothing_of_a_plan_goes_on_from_its_text(tmp_path: Path, repo: Repo) -> None:
-    with cook_in(tmp_path / "one", repo) as cook:
-        cook.does(TO_GOAL, TO_DETAIL)
-        (known,) = cook.serving.records.runs(RunFilter())
-    with cook_in(tmp_path / "two", repo) as other:
+    with plan_agent(tmp_path / "one", repo) as agent:
+        agent.does(TO_GOAL, TO_DETAIL)
+        (known,) = agent.serving.records.runs(RunFilter())
+    with plan_agent(tmp_path / "two", repo) as other:
         assert other.calls("gather_requirements").reply["stage"] == "2/3"
         assert other.does(TO_PLAN).reply["stage"] == "5"
         (row,) = other.serving.records.runs(RunFilter())
@@ -123,27 +121,27 @@ def test_a_store_that_knows_nothing_of_a_plan_goes_on_from_its_text(tmp_path: Pa
     assert row.id == known.id
 
 
-def test_who_listens_hears_of_a_run_by_the_id_that_is_shown(cook: Cook) -> None:
+def test_a_listener_gets_the_id_that_is_shown(agent: PlanAgent) -> None:
     heard: SimpleQueue[str] = SimpleQueue()
-    ends = cook.serving.world.feed.listen(lambda change: heard.put(change.run))
+    ends = agent.serving.world.feed.listen(lambda change: heard.put(change.run))
     try:
-        cook.does(TO_GOAL)
+        agent.does(TO_GOAL)
         found = heard.get(timeout=BOUND)
     finally:
         ends()
 
-    (row,) = cook.serving.records.runs(RunFilter())
+    (row,) = agent.serving.records.runs(RunFilter())
     assert row.id == found
 
 
 def test_a_turn_that_was_cut_off_behind_the_text_is_seen_by_the_call_that_is_sent_again(
     tmp_path: Path, repo: Repo
 ) -> None:
-    with cook_in(tmp_path, repo) as cook:
-        token = cook.calls("gather_requirements").reply["step_token"]
-        cook.writes(TEXT)
+    with plan_agent(tmp_path, repo) as agent:
+        token = agent.calls("gather_requirements").reply["step_token"]
+        agent.writes(TEXT)
 
-        again = cook.calls("set_overarching_goal", goal=GOAL, step_token=token)
+        again = agent.calls("set_overarching_goal", goal=GOAL, step_token=token)
 
         assert (again.reply["code"], again.reply["stage"]) == ("superseded", "1")
         assert again.reply["plan"]["text"] == TEXT

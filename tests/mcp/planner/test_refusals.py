@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from helpers.planner_agents import DETAIL, GOAL, TASKS, TO_DETAIL, TO_GOAL, TO_PLAN, Cook
+from helpers.planner_agents import DETAIL, GOAL, TASKS, TO_DETAIL, TO_GOAL, TO_PLAN, PlanAgent
 from helpers.requirement import requirement
 
 FOREIGN = "Merge the kettle\n\n- [ ] fill it\nand boil\n"
@@ -12,42 +12,41 @@ DEEP = [[False, "a", [[False, "b", [[False, "c", [[False, "d", [[False, "e", []]
 HALTED = "feat(tea): brew tea\nno empty line\n"
 
 
-def refused(cook: Cook, tool: str, **given: object) -> dict[str, Any]:
+def refused(agent: PlanAgent, tool: str, **given: object) -> dict[str, Any]:
     """A call that is refused and leaves everything as it was."""
-    before = cook.text()
-    told = cook.calls(tool, **given)
+    before = agent.text()
+    told = agent.calls(tool, **given)
     assert told.failed, told.text
-    assert cook.text() == before
+    assert agent.text() == before
     assert told.reply["why"]["needed"] != []
     assert told.reply["next"][-1] == {"tool": "gather_requirements", "arguments": {}, "who": "agent"}
     return told.reply
 
 
-@requirement("planner:errors.types")
-@requirement("planner:C40")
-def test_a_task_that_is_not_there_is_told_with_those_that_are(cook: Cook) -> None:
-    cook.does(TO_GOAL, TO_PLAN)
+@requirement("planner:errors.types", "planner:C40")
+def test_an_unknown_task_is_answered_with_those_there_are(agent: PlanAgent) -> None:
+    agent.does(TO_GOAL, TO_PLAN)
 
-    reply = refused(cook, "mark_task", task_id="sugar")
+    reply = refused(agent, "mark_task", task_id="sugar")
 
     assert (reply["code"], reply["error_type"]) == ("refused", "task not found")
     assert "heat-water, heat-water/fill-the-kettle, add-leaves" in reply["error"]
 
 
-def test_a_part_of_several_tasks_is_refused_with_each_of_them(cook: Cook) -> None:
-    cook.does(TO_GOAL, TO_PLAN)
+def test_a_part_of_several_tasks_is_refused_with_each_of_them(agent: PlanAgent) -> None:
+    agent.does(TO_GOAL, TO_PLAN)
 
-    reply = refused(cook, "mark_task", task_id="l")
+    reply = refused(agent, "mark_task", task_id="l")
 
     assert reply["error_type"] == "task not found"
     assert "may mean 2 tasks: heat-water/fill-the-kettle, add-leaves" in reply["error"]
 
 
 @requirement("planner:errors.types")
-def test_a_job_is_not_finished_while_a_task_is_open(cook: Cook) -> None:
-    cook.does(TO_GOAL, TO_PLAN, ("mark_task", {"task_id": "Add leaves"}))
+def test_a_job_is_not_finished_while_a_task_is_open(agent: PlanAgent) -> None:
+    agent.does(TO_GOAL, TO_PLAN, ("mark_task", {"task_id": "Add leaves"}))
 
-    reply = refused(cook, "finish_job")
+    reply = refused(agent, "finish_job")
 
     assert reply["error_type"] == "not all tasks complete"
     assert "2 of 3 tasks are open: Heat water, Fill the kettle" in reply["error"]
@@ -57,18 +56,20 @@ def test_a_job_is_not_finished_while_a_task_is_open(cook: Cook) -> None:
 @requirement("planner:errors.types")
 @pytest.mark.parametrize(("tool", "given"), [("mark_task", {"task_id": "x"}), ("finish_job", {})])
 def test_without_tasks_there_is_nothing_to_mark_or_finish(
-    cook: Cook, tool: str, given: dict[str, object]
+    agent: PlanAgent, tool: str, given: dict[str, object]
 ) -> None:
-    cook.does(TO_GOAL, TO_DETAIL)
+    agent.does(TO_GOAL, TO_DETAIL)
 
-    assert refused(cook, tool, **given)["error_type"] == "no tasks found"
+    assert refused(agent, tool, **given)["error_type"] == "no tasks found"
 
 
 @pytest.mark.parametrize(
     ("tool", "given"), [("set_detailed_goal", {"description": DETAIL}), ("set_plan", {"plan": TASKS})]
 )
-def test_without_a_goal_nothing_else_can_be_set(cook: Cook, tool: str, given: dict[str, object]) -> None:
-    reply = refused(cook, tool, **given)
+def test_without_a_goal_nothing_else_can_be_set(
+    agent: PlanAgent, tool: str, given: dict[str, object]
+) -> None:
+    reply = refused(agent, tool, **given)
 
     assert (reply["error_type"], reply["options"]) == ("commit validation failed", ["set_overarching_goal"])
     assert "call `set_overarching_goal` first" in reply["error"]
@@ -89,11 +90,11 @@ def test_without_a_goal_nothing_else_can_be_set(cook: Cook, tool: str, given: di
     ],
 )
 def test_an_edit_that_makes_no_valid_plan_says_which_field_is_wrong(
-    cook: Cook, tool: str, given: dict[str, object], said: str
+    agent: PlanAgent, tool: str, given: dict[str, object], said: str
 ) -> None:
-    cook.does(TO_GOAL)
+    agent.does(TO_GOAL)
 
-    reply = refused(cook, tool, **given)
+    reply = refused(agent, tool, **given)
 
     assert reply["error_type"] == "commit validation failed"
     assert said in reply["error"]
@@ -111,9 +112,9 @@ def test_an_edit_that_makes_no_valid_plan_says_which_field_is_wrong(
     ],
 )
 def test_an_argument_that_the_schema_does_not_take_is_named(
-    cook: Cook, tool: str, given: dict[str, object], needed: str
+    agent: PlanAgent, tool: str, given: dict[str, object], needed: str
 ) -> None:
-    reply = refused(cook, tool, **given)
+    reply = refused(agent, tool, **given)
 
     assert reply["code"] == "arguments"
     assert any(needed in line for line in reply["why"]["needed"])
@@ -131,12 +132,12 @@ def test_an_argument_that_the_schema_does_not_take_is_named(
         ("finish_job", {}),
     ],
 )
-def test_no_tool_writes_over_a_text_that_is_no_plan(
-    cook: Cook, text: str, tool: str, given: dict[str, object]
+def test_no_tool_overwrites_a_foreign_text(
+    agent: PlanAgent, text: str, tool: str, given: dict[str, object]
 ) -> None:
-    cook.writes(text)
+    agent.writes(text)
 
-    reply = refused(cook, tool, **given)
+    reply = refused(agent, tool, **given)
 
     assert (reply["error_type"], reply["options"]) == ("commit validation failed", ["set_overarching_goal"])
     assert reply["plan"]["text"] == text
@@ -145,48 +146,48 @@ def test_no_tool_writes_over_a_text_that_is_no_plan(
 
 
 @requirement("planner:goal.keep")
-def test_a_text_that_is_no_plan_is_kept_below_the_new_goal(cook: Cook) -> None:
-    cook.writes(FOREIGN)
-    shown = cook.calls("gather_requirements")
+def test_a_foreign_text_is_kept_below_the_new_goal(agent: PlanAgent) -> None:
+    agent.writes(FOREIGN)
+    shown = agent.calls("gather_requirements")
     assert (shown.reply["stage"], shown.failed) == ("0", False)
 
-    told = cook.does(("set_overarching_goal", {"goal": GOAL, "keep": True}))
+    told = agent.does(("set_overarching_goal", {"goal": GOAL, "keep": True}))
 
     assert told.reply["stage"] == "2/3"
-    assert cook.text() == "feat(tea): brew tea\n\nMerge the kettle\n\n* ( ) fill it\nand boil\n"
+    assert agent.text() == "feat(tea): brew tea\n\nMerge the kettle\n\n* ( ) fill it\nand boil\n"
 
 
 @requirement("planner:plan.reopen")
-def test_a_task_that_is_opened_again_takes_the_marker_away_and_says_so(cook: Cook) -> None:
+def test_a_task_that_is_opened_again_takes_the_marker_away_and_says_so(agent: PlanAgent) -> None:
     done = [[True, "Heat water", []]]
-    cook.does(TO_GOAL, TO_DETAIL, ("set_plan", {"plan": done}), ("finish_job", {}))
-    assert cook.text().endswith("- [x]: Heat water\n\n~~~ COMPLETE ~~~\n")
+    agent.does(TO_GOAL, TO_DETAIL, ("set_plan", {"plan": done}), ("finish_job", {}))
+    assert agent.text().endswith("- [x]: Heat water\n\n~~~ COMPLETE ~~~\n")
 
-    told = cook.does(("mark_task", {"task_id": "water", "completed": False}))
+    told = agent.does(("mark_task", {"task_id": "water", "completed": False}))
 
     assert told.reply["stage"] == "5"
     assert "its marker was taken away" in told.reply["message"]
-    assert cook.text().endswith("\n\n- [ ]: Heat water\n")
+    assert agent.text().endswith("\n\n- [ ]: Heat water\n")
 
 
-def test_a_scope_in_capital_letters_is_written_small_and_that_is_said(cook: Cook) -> None:
-    told = cook.does(("set_overarching_goal", {"goal": {**GOAL, "scope": "Tea"}}))
+def test_a_scope_in_capital_letters_is_written_small_and_that_is_said(agent: PlanAgent) -> None:
+    told = agent.does(("set_overarching_goal", {"goal": {**GOAL, "scope": "Tea"}}))
 
-    assert cook.text() == "feat(tea): brew tea\n"
+    assert agent.text() == "feat(tea): brew tea\n"
     assert "the scope `Tea` is read in small letters" in told.reply["message"]
 
 
-def test_a_complete_plan_keeps_its_goal_until_a_new_plan_is_asked_for(cook: Cook) -> None:
-    cook.does(TO_GOAL, TO_DETAIL, ("set_plan", {"plan": [[True, "Heat water", []]]}), ("finish_job", {}))
-    complete, next_goal = cook.text(), {**GOAL, "title": "drink it"}
-    assert "new_plan: true" in refused(cook, "set_overarching_goal", goal=next_goal)["error"]
+def test_a_complete_plan_keeps_its_goal_until_a_new_plan_is_asked_for(agent: PlanAgent) -> None:
+    agent.does(TO_GOAL, TO_DETAIL, ("set_plan", {"plan": [[True, "Heat water", []]]}), ("finish_job", {}))
+    complete, next_goal = agent.text(), {**GOAL, "title": "drink it"}
+    assert "new_plan: true" in refused(agent, "set_overarching_goal", goal=next_goal)["error"]
     bad = {"goal": {**GOAL, "scope": "the tea"}, "new_plan": True}
-    assert "header.scope" in refused(cook, "set_overarching_goal", **bad)["error"]
+    assert "header.scope" in refused(agent, "set_overarching_goal", **bad)["error"]
 
-    told = cook.does(("set_overarching_goal", {"goal": next_goal, "new_plan": True}))
-    going = cook.calls("set_detailed_goal", description="Now.", step_token=told.reply["step_token"])
+    told = agent.does(("set_overarching_goal", {"goal": next_goal, "new_plan": True}))
+    going = agent.calls("set_detailed_goal", description="Now.", step_token=told.reply["step_token"])
 
     assert going.reply["stage"] == "2/3"
-    assert cook.text() == "feat(tea): drink it\n\nNow.\n"
-    kept = cook.repo.git("for-each-ref", "--format=%(refname)", "refs/handrail/done/").split()
-    assert [cook.repo.git("cat-file", "blob", f"{ref}:plan") for ref in kept] == [complete]
+    assert agent.text() == "feat(tea): drink it\n\nNow.\n"
+    kept = agent.repo.git("for-each-ref", "--format=%(refname)", "refs/handrail/done/").split()
+    assert [agent.repo.git("cat-file", "blob", f"{ref}:plan") for ref in kept] == [complete]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.planner_agents import GOAL
-from helpers.planner_servers import Shop, Stall, shop
+from helpers.planner_servers import ProjectGroup, ServedProject, project_group
 from helpers.repositories import Repo
 
 WRITES = {"jj": "describe", "git": "update-ref"}
@@ -24,13 +24,12 @@ WAYS = {
 class Scene:
     """A project, the programs of its servers, and one server that lives on."""
 
-    made: Shop
+    made: ProjectGroup
     repo: Repo
-    stays: Stall
+    stays: ServedProject
 
     @property
     def count(self) -> Path:
-        """How many programs were started."""
         return self.made.at.folder / "count"
 
     def started(self, way: str, k: int, title: str) -> list[str]:
@@ -41,7 +40,7 @@ class Scene:
         told = f'printf "%s\n" "$*" >> {words}'
         script = "\n".join((NUMBERED.format(count=self.count), told, WAYS[way].format(k=k)))
         with self.made.server() as pipe, self.made.switch.doing(script):
-            Stall(self.made, pipe, "plan").pipe.post(
+            ServedProject(self.made, pipe, "plan").pipe.post(
                 "tools/call",
                 {"name": "set_overarching_goal", "arguments": {"goal": {**GOAL, "title": title}, **NAMED}},
             )
@@ -56,11 +55,10 @@ NAMED = {"project": "plan"}
 
 @pytest.fixture(params=["colocated", "git"])
 def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Scene]:
-    """One, of each kind, with a goal in it."""
-    made = shop(tmp_path / "shop", "plan")
+    made = project_group(tmp_path / "group", "plan")
     repo = made.repo("plan", request.param)
     with made.server() as pipe:
-        stays = Stall(made, pipe, "plan")
+        stays = ServedProject(made, pipe, "plan")
         stays.works()
         yield Scene(made, repo, stays)
 

@@ -10,7 +10,7 @@ from mcp import Client
 
 from helpers.http_servers import FACES, begun
 from helpers.planner_agents import GOAL
-from helpers.planner_servers import Shop, Stall, shop
+from helpers.planner_servers import ProjectGroup, ServedProject, project_group
 from helpers.requirement import requirement
 from helpers.servers import Pipe, note, told, until
 
@@ -19,9 +19,9 @@ PLAN = "feat(tea): brew tea\n\n"
 
 
 @pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Shop, list[Pipe]]]:
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectGroup, list[Pipe]]]:
     """Sixteen servers over one store and the same projects."""
-    made = shop(tmp_path_factory.mktemp("servers") / "shop", *KINDS)
+    made = project_group(tmp_path_factory.mktemp("servers") / "group", *KINDS)
     started = list[Pipe]()
     for _ in range(4):
         few = [made.server() for _ in range(4)]
@@ -35,12 +35,12 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Shop, li
 @requirement("planner:roundtrip")
 @pytest.mark.parametrize("name", KINDS)
 def test_servers_that_mark_one_task_each_at_once_lose_none(
-    servers: tuple[Shop, list[Pipe]], name: str
+    servers: tuple[ProjectGroup, list[Pipe]], name: str
 ) -> None:
     made, started = servers
     repo, count = made.repo(name, KINDS[name]), int(name.partition("-")[2])
     tasks = [f"task number {number:02}" for number in range(count)]
-    first = Stall(made, started[0], name)
+    first = ServedProject(made, started[0], name)
     assert not first.writes("brew tea").failed
     assert not first.calls("set_plan", plan=[[False, task, []] for task in tasks]).failed
 
@@ -60,7 +60,7 @@ def test_servers_that_mark_one_task_each_at_once_lose_none(
         assert chain == "plan\n" * (count + 2)
 
 
-def waiting(made: Shop) -> tuple[str, Path]:
+def waiting(made: ProjectGroup) -> tuple[str, Path]:
     """A script by which the first write is overtaken, and the second waits until the gate is written to."""
     gate, count = made.at.folder / "gate", made.at.folder / "count"
     os.mkfifo(gate)
@@ -70,7 +70,7 @@ def waiting(made: Shop) -> tuple[str, Path]:
 
 
 def test_a_run_of_steps_goes_on_while_jj_takes_its_time_in_another_server(tmp_path: Path) -> None:
-    made = shop(tmp_path / "shop", "slow")
+    made = project_group(tmp_path / "group", "slow")
     made.repo("slow", "jj")
     script, gate = waiting(made)
     with made.server() as planner, Pipe(made.at) as steps, made.switch.doing(script):
@@ -86,7 +86,7 @@ def test_a_run_of_steps_goes_on_while_jj_takes_its_time_in_another_server(tmp_pa
 
 
 def test_a_run_of_steps_goes_on_while_jj_takes_its_time_in_the_same_server(tmp_path: Path) -> None:
-    made = shop(tmp_path / "shop", "slow")
+    made = project_group(tmp_path / "group", "slow")
     made.repo("slow", "jj")
     script, gate = waiting(made)
     projects = ("--project", str(made.folder("slow")))
@@ -127,24 +127,24 @@ def test_a_run_of_steps_goes_on_while_jj_takes_its_time_in_the_same_server(tmp_p
 
 
 def test_a_new_plan_of_jj_is_a_new_commit_and_is_gone_on_with_by_another_server(tmp_path: Path) -> None:
-    made = shop(tmp_path / "shop", "plans")
+    made = project_group(tmp_path / "group", "plans")
     repo, goal = made.repo("plans", "colocated"), {**GOAL, "title": "drink it"}
     with made.server() as pipe:
-        stall = Stall(made, pipe, "plans")
-        stall.works()
-        assert not stall.calls("set_detailed_goal", description="Why.").failed
-        assert not stall.calls("set_plan", plan=[[True, "Heat water", []]]).failed
-        assert stall.calls("finish_job").reply["stage"] == "6"
-        assert "new_plan: true" in stall.calls("set_overarching_goal", goal=goal).reply["error"]
+        project = ServedProject(made, pipe, "plans")
+        project.works()
+        assert not project.calls("set_detailed_goal", description="Why.").failed
+        assert not project.calls("set_plan", plan=[[True, "Heat water", []]]).failed
+        assert project.calls("finish_job").reply["stage"] == "6"
+        assert "new_plan: true" in project.calls("set_overarching_goal", goal=goal).reply["error"]
         (repo.folder / "cup").write_text("tea")
-        begun_ = stall.calls("set_overarching_goal", goal=goal, new_plan=True)
+        begun_ = project.calls("set_overarching_goal", goal=goal, new_plan=True)
         assert (begun_.reply["stage"], begun_.failed) == ("1", False)
     with made.server() as pipe:
-        stall = Stall(made, pipe, "plans")
-        shown = stall.calls("gather_requirements").reply
+        project = ServedProject(made, pipe, "plans")
+        shown = project.calls("gather_requirements").reply
         assert (shown["stage"], shown["plan"]["text"]) == ("1", "feat(tea): drink it\n")
         assert shown["files"] == []
-        held = stall.calls("set_detailed_goal", description="Now.", step_token=begun_.reply["step_token"])
+        held = project.calls("set_detailed_goal", description="Now.", step_token=begun_.reply["step_token"])
         assert held.reply["stage"] == "2/3"
 
     texts = repo.jj("log", "--no-graph", "-r", "::@ ~ root()", "-T", 'description ++ "----\n"')

@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, Cook
+from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, PlanAgent
 from helpers.requirement import requirement
 
 ALL = ["set_overarching_goal", "set_detailed_goal", "set_plan"]
@@ -12,13 +12,8 @@ OPEN = f"{BODY}\n- Never: boil it twice\n\n- [x]: Heat water\n- [ ]: Add leaves\
 DONE = OPEN.replace("[ ]", "[x]")
 
 
-@requirement("planner:stage.0")
-@requirement("planner:stage.1")
-@requirement("planner:stage.2")
-@requirement("planner:stage.4")
-@requirement("planner:stage.5")
-@requirement("planner:stage.6")
-@requirement("planner:C38")
+@requirement("planner:stage.0", "planner:stage.1", "planner:stage.2", "planner:stage.4")
+@requirement("planner:stage.5", "planner:stage.6", "planner:C38")
 @pytest.mark.parametrize(
     ("text", "stage", "options", "told"),
     [
@@ -34,22 +29,22 @@ DONE = OPEN.replace("[ ]", "[x]")
         ("feat(tea): brew tea\nnow\n", "0", ["set_overarching_goal"], "cannot be read to its end"),
     ],
 )
-def test_what_is_there_decides_what_is_told_and_may_be_called(
-    cook: Cook, text: str, stage: str, options: list[str], told: str
+def test_the_text_decides_the_stage_the_message_and_the_options(
+    agent: PlanAgent, text: str, stage: str, options: list[str], told: str
 ) -> None:
     if text:
-        cook.writes(text)
+        agent.writes(text)
 
-    shown = cook.calls("gather_requirements")
+    shown = agent.calls("gather_requirements")
 
     assert (shown.reply["stage"], shown.reply["options"], shown.failed) == (stage, options, False)
     assert told in shown.reply["message"]
-    assert shown.reply["plan"]["text"] == cook.text() == text
+    assert shown.reply["plan"]["text"] == agent.text() == text
 
 
 @requirement("planner:flows")
-def test_the_order_is_free_once_there_is_a_goal(cook: Cook) -> None:
-    cook.does(
+def test_the_order_is_free_once_there_is_a_goal(agent: PlanAgent) -> None:
+    agent.does(
         ("set_overarching_goal", {"goal": GOAL}),
         ("set_plan", {"plan": TASKS}),
         ("mark_task", {"task_id": "leaves"}),
@@ -57,11 +52,11 @@ def test_the_order_is_free_once_there_is_a_goal(cook: Cook) -> None:
         ("set_detailed_goal", {"description": DETAIL, "constraints": CONSTRAINTS}),
     )
 
-    told = cook.calls("gather_requirements")
+    told = agent.calls("gather_requirements")
 
     assert told.reply["stage"] == "5"
     assert told.reply["plan"] == {
-        "text": cook.text(),
+        "text": agent.text(),
         "header": {"type": "feat", "scope": "tea", "breaking": True, "title": "brew tea"},
         "description": DETAIL,
         "constraints": [["Never", "boil it twice"]],

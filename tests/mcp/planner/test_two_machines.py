@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, Kitchen, kitchen
+from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, RepositoryPlace, repository_place
 from helpers.program import Said, command
 from helpers.repositories import GIT_SETTINGS, SETTINGS, Repo, made
 from helpers.servers import agent, place
@@ -17,7 +17,7 @@ WAY = (
 )
 
 
-def planned(at: Kitchen) -> str:
+def planned(at: RepositoryPlace) -> str:
     """Go the way up to a marked task; the id that the run is shown by."""
     with at.server() as pipe:
         for tool, given in WAY:
@@ -26,7 +26,7 @@ def planned(at: Kitchen) -> str:
     return shown(at)
 
 
-def typed(at: Kitchen, *words: str | Path) -> Said:
+def typed(at: RepositoryPlace, *words: str | Path) -> Said:
     """A command in the project, by somebody with its home."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**at.at.env, **at.repo.env}.items():
@@ -34,12 +34,12 @@ def typed(at: Kitchen, *words: str | Path) -> Said:
         return command(*words, cwd=at.at.project)
 
 
-def shown(at: Kitchen) -> str:
+def shown(at: RepositoryPlace) -> str:
     (run,) = typed(at, "runs", "list", "--store", at.at.store, "--json").data["runs"]
     return str(run["id"])
 
 
-def gone_on(at: Kitchen, text: str, run: str) -> None:
+def gone_on(at: RepositoryPlace, text: str, run: str) -> None:
     """A real client goes on, at a server of its own, where the first one was, to the end."""
     with agent(at.at, "auto", "--face", "planner") as client:
         told = client.call({}, "gather_requirements")
@@ -51,7 +51,7 @@ def gone_on(at: Kitchen, text: str, run: str) -> None:
 
 
 def test_git_goes_on_in_a_clone_after_a_pull(tmp_path: Path) -> None:
-    one = kitchen(tmp_path / "one", "git")
+    one = repository_place(tmp_path / "one", "git")
     far = tmp_path / "far.git"
     one.repo.git("init", "-q", "--bare", "-b", "main", str(far))
     one.repo.git("remote", "add", "origin", str(far))
@@ -61,7 +61,7 @@ def test_git_goes_on_in_a_clone_after_a_pull(tmp_path: Path) -> None:
 
     at = place(tmp_path / "two")
     (at.folder / "home" / ".gitconfig").write_text(GIT_SETTINGS)
-    two = Kitchen(at, Repo("git", at.project, at.folder / "home"))
+    two = RepositoryPlace(at, Repo("git", at.project, at.folder / "home"))
     two.repo.run("git", "clone", "-q", str(far), "clone", folder=at.folder)
     (at.folder / "clone" / ".git").rename(at.project / ".git")
     assert typed(two, "plan", "pull").status == 0
@@ -73,7 +73,7 @@ def test_git_goes_on_in_a_clone_after_a_pull(tmp_path: Path) -> None:
 
 
 def test_jj_goes_on_in_a_clone_of_the_pushed_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = kitchen(tmp_path / "one", "jj")
+    one = repository_place(tmp_path / "one", "jj")
     monkeypatch.setenv("PATH", one.repo.path)
     far = tmp_path / "far.git"
     one.repo.git("init", "-q", "--bare", str(far))
@@ -83,7 +83,7 @@ def test_jj_goes_on_in_a_clone_of_the_pushed_change(tmp_path: Path, monkeypatch:
     one.repo.jj(*said.partition("run it yourself: jj ")[2].split())
 
     at = place(tmp_path / "two")
-    two = Kitchen(at, made("colocated", at.project, at.folder / "home"))
+    two = RepositoryPlace(at, made("colocated", at.project, at.folder / "home"))
     two.repo.settings.write_text(SETTINGS)
     (change,) = one.repo.jj("log", "--no-graph", "-r", "@", "-T", "change_id").split()
     two.repo.git("remote", "add", "origin", str(far))

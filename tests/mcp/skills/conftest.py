@@ -10,6 +10,5 @@ from helpers.skill_sessions import Agent, agent_in
 
 @pytest.fixture
 def agent(tmp_path: Path) -> Iterator[Agent]:
-    """An agent."""
     with agent_in(tmp_path) as made:
         yield made

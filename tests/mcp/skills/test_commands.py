@@ -60,7 +60,7 @@ def test_a_store_that_was_lost_shows_every_session_again(agent: Agent, tmp_path:
     assert f"handrail repair skills/demo --project {agent.root}" in refused.err
 
 
-def test_what_is_no_session_is_passed_over(agent: Agent) -> None:
+def test_files_links_and_bad_names_are_not_sessions(agent: Agent) -> None:
     agent.completes("collab-start")
     (agent.home("file")).write_text("no folder", "utf-8")
     agent.home("link").symlink_to(agent.home())

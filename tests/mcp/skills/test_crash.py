@@ -2,10 +2,8 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,9 +11,10 @@ import pytest
 from helpers.crash import TESTS, said_by
 from helpers.requirement import requirement
 from helpers.run_folders import chained
-from helpers.servers import Pipe, Place, place
+from helpers.servers import Pipe
 from helpers.simulated_disk import PowerLoss, Simulated, Stop
 from helpers.skill_moves import LATER, MOVES, Move, runs_in
+from helpers.traced_place import traced_place
 
 pytestmark = pytest.mark.unmeasured
 
@@ -82,8 +81,7 @@ def test_a_move_without_power_has_happened_or_not_and_if_answered_it_has(
     assert found == []
 
 
-@requirement("skills:expect")
-@requirement("skills:retry")
+@requirement("skills:expect", "skills:retry")
 def test_of_sixteen_processes_that_complete_the_same_skills_one_wins_each_state(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "helpers.skills_crowd", str(tmp_path), str(MANY)],
@@ -110,20 +108,9 @@ def test_of_sixteen_processes_that_complete_the_same_skills_one_wins_each_state(
     assert chained(history) == [*range(1, 10)]
 
 
-@dataclass(frozen=True, slots=True)
-class Traced(Place):
-    """A place whose server is watched by strace."""
-
-    def words(self, *more: str) -> tuple[str, ...]:
-        """The command line of a server that is watched."""
-        watched = ("strace", "-f", "-y", "-qq", "-e", "trace=%file", "-o", str(self.folder / "trace"))
-        return (*watched, *Place(self.folder).words(*more))
-
-
 @requirement("skills:session.name")
 def test_nothing_outside_the_project_is_opened_whatever_is_asked_for(tmp_path: Path) -> None:
-    assert shutil.which("strace"), "strace is missing: run tools/setup packages"
-    at, outside = Traced(place(tmp_path / "here").folder), tmp_path / "outside"
+    at, outside = traced_place(tmp_path / "here"), tmp_path / "outside"
     (outside / "documents").mkdir(parents=True)
     (at.folder / "project-evil").mkdir()
     sessions = at.project / ".collab" / "sessions"
@@ -144,7 +131,7 @@ def test_nothing_outside_the_project_is_opened_whatever_is_asked_for(tmp_path: P
         told = pipe.call({**given, "skill": "gather-session-goals"}, "complete_skill")
         assert told.reply["code"] == "unsafe_path"
 
-    trace = (at.folder / "trace").read_text("utf-8", "replace").splitlines()
+    trace = at.trace.splitlines()
     assert any(str(sessions / "demo") in line for line in trace)
     beyond = re.compile(rf"{re.escape(str(outside))}|{re.escape(str(at.project))}-evil")
     assert [line for line in trace if beyond.search(line)] == []

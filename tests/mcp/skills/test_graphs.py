@@ -57,7 +57,7 @@ def test_a_session_follows_the_graph_that_it_began_with(agent: Agent) -> None:
     assert agent.looks().reply["state"] == "over"
 
 
-def test_where_a_run_ended_is_told_when_there_are_several_ends(agent: Agent) -> None:
+def test_the_end_a_run_came_to_is_reported_when_there_are_several(agent: Agent) -> None:
     puts(agent)
 
     assert agent.completes("write", graph="tiny").reply["state"] == "left"
@@ -78,7 +78,7 @@ def test_a_graph_is_chosen_once(agent: Agent) -> None:
     )
 
 
-def test_a_session_that_lost_what_was_kept_of_it_is_told_its_graph_again(agent: Agent) -> None:
+def test_a_session_that_lost_its_history_takes_its_graph_again(agent: Agent) -> None:
     puts(agent)
     agent.writes("design.md", "## Work Items\n### Item 1: A\n")
     agent.completes("write", graph="tiny")
@@ -98,7 +98,7 @@ def test_a_session_that_lost_what_was_kept_of_it_is_told_its_graph_again(agent: 
         (("{skill: write}", "{kind: write}"), "unfit_graph", "a `skill` under `face` of its first state"),
     ],
 )
-def test_a_workflow_that_is_no_graph_for_sessions_is_refused(
+def test_a_workflow_that_sessions_cannot_follow_is_refused(
     agent: Agent, change: tuple[str, str], code: str, needed: str
 ) -> None:
     puts(agent, TINY.replace(*change, 1))
@@ -110,7 +110,7 @@ def test_a_workflow_that_is_no_graph_for_sessions_is_refused(
     assert not agent.home().exists()
 
 
-def test_a_workflow_without_the_tool_is_no_graph_and_one_that_is_not_there_is_none(agent: Agent) -> None:
+def test_a_workflow_without_the_tool_or_without_a_file_is_refused(agent: Agent) -> None:
     puts(agent, TINY.replace("complete_skill", "skill_over"))
 
     assert "the tool `complete_skill` with the param `skill`" in agent.completes("write", graph="tiny").text

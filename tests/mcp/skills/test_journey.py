@@ -1,14 +1,13 @@
 """The face `skills` over the wire: from the first skill of a session to its last."""
 
 import json
-from pathlib import Path
 from typing import TypeAlias
 
 import pytest
 
 from helpers.program import handrail
 from helpers.requirement import requirement
-from helpers.servers import ERAS, Pipe, Place, Told, agent, place
+from helpers.servers import ERAS, Pipe, Place, Told, agent
 
 DESIGN = """# Sort the list
 
@@ -67,17 +66,11 @@ WAY: tuple[Way, ...] = (
 )
 
 
-@pytest.fixture
-def at(tmp_path: Path) -> Place:
-    return place(tmp_path)
-
-
 def call(pipe: Pipe, at: Place, tool: str, **more: object) -> Told:
     return pipe.call({"project": str(at.project), "session": "demo", **more}, tool)
 
 
-@requirement("skills:tool.output")
-@requirement("skills:done")
+@requirement("skills:tool.output", "skills:done")
 @pytest.mark.parametrize("era", ERAS)
 def test_the_whole_way_of_a_session_with_one_item_of_code(at: Place, era: str) -> None:
     home = at.project / ".collab" / "sessions" / "demo"

@@ -55,11 +55,8 @@ def executed(agent: Agent, tasks: Sequence[str], session: str, statuses: Sequenc
 
 
 @pytest.mark.unmeasured
-@requirement("skills:edges")
-@requirement("skills:cond.item_type")
-@requirement("skills:cond.items_remaining")
-@requirement("skills:cond.no_items_remaining")
-@requirement("skills:router")
+@requirement("skills:edges", "skills:cond.item_type", "skills:cond.items_remaining")
+@requirement("skills:cond.no_items_remaining", "skills:router")
 def test_items_of_every_type_in_every_order_up_to_three_go_their_way(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -77,10 +74,8 @@ def test_items_of_every_type_in_every_order_up_to_three_go_their_way(
     assert set(seen) == set(ROWS) - {*ROUTERS, "collab-start"}
 
 
-@requirement("skills:cond.batches_remaining")
-@requirement("skills:cond.no_batches_remaining")
-@requirement("skills:batches.layers")
-@requirement("skills:batch.gate")
+@requirement("skills:cond.batches_remaining", "skills:cond.no_batches_remaining")
+@requirement("skills:batches.layers", "skills:batch.gate")
 @pytest.mark.parametrize("name", GRAPHS)
 def test_batches_are_executed_in_layers_with_failures_and_retries(agent: Agent, name: str) -> None:
     tasks, batches = GRAPHS[name]
@@ -95,8 +90,7 @@ def test_batches_are_executed_in_layers_with_failures_and_retries(agent: Agent, 
     assert [batch["status"] for batch in agent.state()["batches"]] == ["completed"] * len(batches)
 
 
-@requirement("skills:states.34")
-@requirement("skills:clear")
+@requirement("skills:states.34", "skills:clear")
 def test_the_workflow_has_the_34_states_with_their_skills_and_phases() -> None:
     found = FLOW.states
 

@@ -26,8 +26,7 @@ from helpers.skill_sessions import design
 NOTHING = TransitionContext()
 
 
-@requirement("skills:api")
-@requirement("skills:edges")
+@requirement("skills:api", "skills:edges")
 def test_every_state_has_the_skill_and_the_ways_of_the_ruled_table() -> None:
     states = {state.id: state for state in get_workflow_states()}
 
@@ -79,13 +78,9 @@ def test_a_skill_gives_its_state_unless_several_have_it() -> None:
         skill_to_state("collab-clear")
 
 
-@requirement("skills:api")
-@requirement("skills:cond.always")
-@requirement("skills:cond.item_type")
-@requirement("skills:cond.items_remaining")
-@requirement("skills:cond.no_items_remaining")
-@requirement("skills:cond.batches_remaining")
-@requirement("skills:cond.no_batches_remaining")
+@requirement("skills:api", "skills:cond.always", "skills:cond.item_type")
+@requirement("skills:cond.items_remaining", "skills:cond.no_items_remaining")
+@requirement("skills:cond.batches_remaining", "skills:cond.no_batches_remaining")
 def test_each_condition_is_evaluated_as_ruled() -> None:
     items = TransitionContext(None, items_remaining=True)
     batches = TransitionContext(None, batches_remaining=True)

@@ -55,12 +55,6 @@ def test_of_many_sessions_the_first_are_named(agent: Agent) -> None:
     assert there.endswith("s18, s19, …")
 
 
-def test_documents_may_be_there_before_the_session_begins(agent: Agent) -> None:
-    agent.writes("design.md", design(["task"]))
-
-    assert agent.walks(*TO_FIRST_ITEM).reply["state"] == "brainstorm-exploring"
-
-
 def test_sessions_of_one_project_do_not_know_each_other(agent: Agent) -> None:
     agent.completes("collab-start", session="one")
     agent.completes("collab-start", session="two")
@@ -91,7 +85,7 @@ def test_sessions_of_one_project_do_not_know_each_other(agent: Agent) -> None:
         "-\u202e",
     ],
 )
-def test_a_session_that_is_no_plain_name_is_refused_and_nothing_is_made(agent: Agent, name: str) -> None:
+def test_a_bad_session_name_is_refused_and_nothing_is_made(agent: Agent, name: str) -> None:
     for told in (agent.completes("collab-start", session=name), agent.looks(session=name)):
         assert told.reply["code"] == "session_name"
     assert list(agent.root.iterdir()) == []
@@ -224,7 +218,7 @@ def test_an_older_file_of_an_unknown_phase_is_kept_and_a_person_is_asked(agent: 
 
 
 @requirement("skills:state.file")
-def test_a_file_that_a_person_edits_is_taken_as_it_stands_and_said(agent: Agent) -> None:
+def test_a_state_file_edited_by_a_person_is_used_and_reported(agent: Agent) -> None:
     agent.writes("design.md", design(["code"]))
     agent.walks("collab-start")
     agent.puts(**{**agent.state(), "state": "clear-pre-item", "mine": [1]})
@@ -289,7 +283,7 @@ def test_asking_writes_nothing(agent: Agent) -> None:
 
 
 @requirement("skills:feed")
-def test_each_move_is_announced_and_its_entry_tells_the_whole_move(agent: Agent) -> None:
+def test_each_move_is_announced_and_its_entry_has_the_whole_move(agent: Agent) -> None:
     agent.writes("design.md", design(["bugfix"]))
     heard: list[tuple[str, int]] = []
     last = Event()

@@ -80,7 +80,7 @@ def test_an_argument_that_is_missing_unknown_or_wrong_is_named(agent: Agent) -> 
     assert not agent.home().exists()
 
 
-def test_there_is_no_prompt_and_agents_are_told_what_to_do(agent: Agent) -> None:
+def test_the_face_has_instructions_and_no_prompts(agent: Agent) -> None:
     assert agent.face.prompts() == ()
     with pytest.raises(UnknownPrompt):
         agent.face.prompt("start", {})

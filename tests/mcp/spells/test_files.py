@@ -78,7 +78,6 @@ def tree(at: Place) -> dict[str, bytes | None]:
 
 
 def users(task: Path) -> dict[str, bytes]:
-    """The files of the user."""
     return {
         path.name: path.read_bytes()
         for path in task.iterdir()
@@ -87,7 +86,6 @@ def users(task: Path) -> dict[str, bytes]:
 
 
 def cleared(task: Path) -> None:
-    """As if nothing had ever been here."""
     shutil.rmtree(task)
     task.mkdir()
 
@@ -98,18 +96,13 @@ def kept(task: Path) -> dict[str, Any]:
 
 
 def shown(at: Place, pipe: Pipe) -> Told:
-    """What Lumos says; it writes nothing."""
     before = tree(at)
     told = cast(pipe, "lumos")
     assert tree(at) == before
     return told
 
 
-# --- state.json is not there --------------------------------------------------------------------------------
-
-
-@requirement("spells:persist.authority")
-@requirement("spells:lumos.readonly")
+@requirement("spells:persist.authority", "spells:lumos.readonly")
 def test_a_state_that_only_files_speak_for_is_proposed_and_adopted_and_nothing_else(
     at: Place, pipe: Pipe, task: Path
 ) -> None:
@@ -171,9 +164,7 @@ def test_other_words_are_refused_until_the_doubt_has_ended(pipe: Pipe, task: Pat
 
 
 @requirement("spells:G1")
-def test_a_plan_alone_is_kept_and_the_task_begins_whatever_was_before(
-    at: Place, pipe: Pipe, task: Path
-) -> None:
+def test_a_plan_alone_is_kept_and_the_task_begins(at: Place, pipe: Pipe, task: Path) -> None:
     for _ in range(2):
         laid(task)
         proposed, begun = shown(at, pipe), cast(pipe, "accio")
@@ -204,9 +195,6 @@ def test_a_state_file_that_was_deleted_is_proposed_from_the_files_or_restored(
     assert kept(task) == was
 
 
-# --- state.json is there ------------------------------------------------------------------------------------
-
-
 @requirement("spells:persist.recover")
 def test_a_damaged_state_file_is_explained_set_aside_and_repaired(at: Place, pipe: Pipe, task: Path) -> None:
     for data, code, why in DAMAGED:
@@ -229,9 +217,8 @@ def test_a_damaged_state_file_is_explained_set_aside_and_repaired(at: Place, pip
     assert users(task) == before
 
 
-@requirement("spells:persist.shape")
-@requirement("spells:persist.authority")
-def test_a_clone_without_our_folder_is_taken_as_it_stands_and_that_is_said(
+@requirement("spells:persist.shape", "spells:persist.authority")
+def test_a_clone_without_our_folder_is_used_as_it_is_and_the_reply_says_so(
     at: Place, pipe: Pipe, task: Path
 ) -> None:
     laid(task, "task.md")
@@ -249,9 +236,7 @@ def test_a_clone_without_our_folder_is_taken_as_it_stands_and_that_is_said(
 
 
 @requirement("spells:persist.authority")
-def test_a_state_file_from_elsewhere_counts_whatever_the_common_store_has(
-    at: Place, pipe: Pipe, task: Path
-) -> None:
+def test_a_state_file_from_elsewhere_wins_over_the_common_store(at: Place, pipe: Pipe, task: Path) -> None:
     cast(pipe, "accio")
     laid(task, "task.md")
     cast(pipe, "accio")
@@ -267,7 +252,7 @@ def test_a_state_file_from_elsewhere_counts_whatever_the_common_store_has(
 
 
 @requirement("spells:persist.authority")
-def test_an_edit_by_hand_is_taken_and_said(at: Place, pipe: Pipe, task: Path) -> None:
+def test_an_edit_by_hand_is_used_and_reported(at: Place, pipe: Pipe, task: Path) -> None:
     cast(pipe, "accio")
     laid(task, "task.md", "task-results.md")
     edited = {**kept(task), "current_state": "ACHIEVE_TASK_EXECUTED"}
@@ -310,7 +295,7 @@ def _link(path: Path) -> None:
 
 
 @pytest.mark.parametrize("made", [_folder, _link, os.mkfifo], ids=["folder", "link", "fifo"])
-def test_what_is_no_file_in_the_place_of_the_state_is_told_and_let_be(
+def test_a_folder_link_or_pipe_in_place_of_the_state_file_is_reported_and_left_alone(
     pipe: Pipe, task: Path, made: Callable[[Path], None]
 ) -> None:
     laid(task, "task.md")

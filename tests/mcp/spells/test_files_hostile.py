@@ -143,9 +143,6 @@ def _quoted(row: Row, document: Hostile, told: Told) -> None:
             assert order not in rest, document.name
 
 
-# --- what is no file ----------------------------------------------------------------------------------------
-
-
 def _link(path: Path) -> None:
     path.symlink_to("/etc/passwd")
 
@@ -170,7 +167,7 @@ EVERY = [
 ]
 
 
-def test_what_is_no_file_in_the_place_of_one_is_told_let_be_and_waited_for_by_nobody(
+def test_links_pipes_and_folders_in_place_of_a_file_are_reported_and_left_alone(
     at: Place, pipe: Pipe
 ) -> None:
     for row in EVERY:
@@ -189,7 +186,7 @@ def test_what_is_no_file_in_the_place_of_one_is_told_let_be_and_waited_for_by_no
     assert not pipe.call({}, "lumos").failed
 
 
-def test_ten_megabytes_in_the_place_of_any_file_are_quoted_in_part_or_told(at: Place, pipe: Pipe) -> None:
+def test_ten_megabytes_in_the_place_of_any_file_are_quoted_in_part_or_refused(at: Place, pipe: Pipe) -> None:
     for row in EVERY:
         task = laid(at, row)
         (task / row.path).write_bytes(b"Accio\n" * 1_700_000)

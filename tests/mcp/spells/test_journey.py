@@ -73,7 +73,6 @@ NOTES: Final = {"Expecto": "only the ticket", "Reparo": "PR 7", "Finite": "one m
 
 
 def task(name: str) -> str:
-    """A task that is described."""
     return f"---\ntask_name: {name}\n---\n\n# Task\n\nBuild the {name}.\n"
 
 
@@ -92,7 +91,6 @@ class Walk:
     token: str = ""
 
     def path(self, name: str) -> Path:
-        """A file of the task."""
         return self.at.project / ".ai" / "task" / name
 
     def write(self, name: str, text: str) -> None:
@@ -101,7 +99,6 @@ class Walk:
         self.path(name).write_text(text, "utf-8")
 
     def text(self, name: str) -> str:
-        """A file of the task."""
         return self.path(name).read_text("utf-8")
 
     def cast(self, word: str, state: str, **more: str) -> Told:
@@ -133,7 +130,6 @@ class Walk:
         return {p: p.read_bytes() for p in paths if p.is_file() and ".handrail" not in p.parts}
 
     def state(self) -> dict[str, Any]:
-        """The state file."""
         found: dict[str, Any] = json.loads(self.text("state.json"))
         return found
 
@@ -156,7 +152,7 @@ def walk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Walk]:
 
 def _plan(walk: Walk) -> None:
     start = walk.say("Lumos", "GATHER_NEEDS_PLAN")
-    assert not walk.path("").exists()
+    assert not (walk.at.project / ".ai").exists()
     assert "no `plan.md` yet" in start.reply["message_to_user"]
     walk.cast("Accio", EDITING)
     assert walk.path("plan.md").read_bytes() == template("plan.md")
@@ -263,9 +259,10 @@ def _kept(walk: Walk) -> None:
     notes = {e["trigger"]: e["note"] for e in kept["history"] if "note" in e}
     assert notes == NOTES
     assert (kept["current_state"], kept["context"]) == (DRAFTING, {})
-    names = sorted(path.name for path in walk.path("").iterdir())
-    assert names == [
-        ".handrail", "atlassian", "plan.md", "pr-reviews", "state.json", "task.md", "tasks"
-    ]  # fmt: skip
-    listed = handrail("runs", "list", "--store", walk.at.store, "--json", HOME=walk.at.env["HOME"])
-    assert [(run["face"], run["state"]) for run in listed.data["runs"]] == [("spells", DRAFTING)]
+    names = {path.name for path in walk.path("").iterdir()}
+    assert names == {".handrail", "atlassian", "plan.md", "pr-reviews", "state.json", "task.md", "tasks"}
+    store = ("--store", walk.at.store)
+    (run,) = handrail("runs", "list", *store, "--json", HOME=walk.at.env["HOME"]).data["runs"]
+    assert (run["face"], run["state"]) == ("spells", DRAFTING)
+    shown = handrail("runs", "show", run["id"], *store, HOME=walk.at.env["HOME"]).out
+    assert f"\n  waits for the next call in {DRAFTING}\n" in shown

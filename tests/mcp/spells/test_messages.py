@@ -69,7 +69,7 @@ def test_no_file_changes_but_the_journal_and_the_token_stays_good(tmp_path: Path
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_a_state_file_that_somebody_brought_is_not_even_put_into_our_words(tmp_path: Path, row: str) -> None:
+def test_a_foreign_state_file_is_not_even_reformatted(tmp_path: Path, row: str) -> None:
     scene = _scene(tmp_path, row)
     before = {**scene.files(), "state.json": scene.state_file()}
 

@@ -70,7 +70,6 @@ class Person:
     face: SpellsFace
 
     def says(self, word: str, **arguments: object) -> Told:
-        """Say one."""
         (tool,) = [tool for tool in self.face.tools if tool.names == (word.lower(),)]
         answer = self.face.call(tool, arguments, Caller(client="bench 1"))
         told = Told(dict(answer.reply), answer.text, answer.failed)
@@ -78,7 +77,6 @@ class Person:
         return told
 
     def everything(self) -> dict[str, bytes]:
-        """Every file in the project, by path."""
         found = (path for path in self.scene.root.rglob("*") if path.is_file())
         return {str(path): path.read_bytes() for path in found}
 
@@ -90,11 +88,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServingStore]:
 
 
 def person(served: ServingStore, root: Path, line: Line) -> Person:
-    """Somebody in the situation of a line."""
     scene = Scene(root, FLOW, line)
     return Person(
-        scene,
-        SpellsFace(served, Projects([root], TrustStore()), FLOW, Stores().open_folder, lambda: None),
+        scene, SpellsFace(served, Projects([root], TrustStore()), FLOW, Stores().open_folder, lambda: None)
     )
 
 
@@ -150,33 +146,36 @@ def test_lumos_explains_a_state_and_its_next_action_and_writes_nothing(
 
 @requirement("spells:lumos.map")
 def test_a_plan_with_a_criterion_is_ready(served: ServingStore, tmp_path: Path) -> None:
-    line = plain("GATHER_EDITING")._replace(files="plan=open")
+    none, ready = (
+        person(served, tmp_path / files, plain("GATHER_EDITING")._replace(files=files)).says("Lumos").reply
+        for files in ("plan=none", "plan=open")
+    )
 
-    told = person(served, tmp_path / "p", line).says("Lumos")
-
-    assert (told.reply["state"], told.reply["sub_state"]) == ("GATHER_EDITING", "GATHER_READY")
+    assert (ready["state"], ready["sub_state"]) == ("GATHER_EDITING", "GATHER_READY")
+    assert ready["message_to_user"] != none["message_to_user"]
 
 
 CLOSED: Final = [
     # typed from the guards of the source: Expecto in GATHER only, Reparo and Reverto not while results wait
-    *[pytest.param("Expecto", s, marks=requirement("spells:guard.expecto")) for s in list(OPEN)[2:]],
-    pytest.param("Reparo", "ACHIEVE_TASK_EXECUTED", marks=requirement("spells:guard.reparo")),
-    pytest.param("Reparo", "PR_APPLIED_PENDING_ARCHIVE", marks=requirement("spells:guard.reparo")),
-    pytest.param("Reparo", "ERROR_PLAN_MISSING", marks=requirement("spells:guard.reparo")),
-    pytest.param("Reparo", "ERROR_REVIEW_TASK_MISSING", marks=requirement("spells:guard.reparo")),
-    *[pytest.param("Reverto", s, marks=requirement("spells:guard.reverto")) for s in list(OPEN)[:5]],
-    pytest.param("Reverto", "PR_APPLIED_PENDING_ARCHIVE", marks=requirement("spells:guard.reverto")),
-    *[pytest.param("Reverto", s, marks=requirement("spells:guard.reverto")) for s in list(OPEN)[10:]],
-    pytest.param("Finite", "GATHER_NEEDS_PLAN", marks=requirement("spells:F1")),
-    pytest.param("Finite", "ACHIEVE_TASK_EXECUTED", marks=requirement("spells:A6")),
-    pytest.param("Finite", "PR_APPLIED_PENDING_ARCHIVE", marks=requirement("spells:F1")),
-    pytest.param("Finite", "ERROR_PLAN_MISSING", marks=requirement("spells:F1")),
-    pytest.param("Finite", "ERROR_REVIEW_TASK_MISSING", marks=requirement("spells:F1")),
+    *[("Expecto", state) for state in list(OPEN)[2:]],
+    ("Reparo", "ACHIEVE_TASK_EXECUTED"),
+    ("Reparo", "PR_APPLIED_PENDING_ARCHIVE"),
+    ("Reparo", "ERROR_PLAN_MISSING"),
+    ("Reparo", "ERROR_REVIEW_TASK_MISSING"),
+    *[("Reverto", state) for state in list(OPEN)[:5]],
+    ("Reverto", "PR_APPLIED_PENDING_ARCHIVE"),
+    *[("Reverto", state) for state in list(OPEN)[10:]],
+    ("Finite", "GATHER_NEEDS_PLAN"),
+    ("Finite", "ACHIEVE_TASK_EXECUTED"),
+    ("Finite", "PR_APPLIED_PENDING_ARCHIVE"),
+    ("Finite", "ERROR_PLAN_MISSING"),
+    ("Finite", "ERROR_REVIEW_TASK_MISSING"),
     ("Accio", "ACHIEVE_COMPLETE"),
 ]
 WHOLE: Final = "plan=open task=own results=one comments=own review=own applied=own"
 
 
+@requirement("spells:guard.expecto", "spells:guard.reparo", "spells:guard.reverto", "spells:F1", "spells:A6")
 @pytest.mark.parametrize(("word", "state"), CLOSED)
 def test_a_refusal_names_what_is_open_and_why_and_changes_no_file_of_the_person(
     served: ServingStore, tmp_path: Path, word: str, state: str
@@ -198,15 +197,15 @@ def test_a_refusal_names_what_is_open_and_why_and_changes_no_file_of_the_person(
 
 
 def test_a_word_is_closed_in_those_states_and_in_no_others() -> None:
-    closed = {getattr(case, "values", case) for case in CLOSED}
+    closed = {(word, state) for state, open_ in OPEN.items() for word in WORDS if word not in open_}
 
-    assert closed == {(word, state) for state, open_ in OPEN.items() for word in WORDS if word not in open_}
+    assert set(CLOSED) == closed
 
 
 @requirement("spells:persist.authority")
 @pytest.mark.parametrize("state", OPEN)
 @pytest.mark.parametrize("files", [WHOLE, "-", "plan=done", "comments=own", "applied=own"])
-def test_the_task_stands_where_the_state_file_says_whatever_files_are_there(
+def test_the_state_file_decides_the_state_with_any_files(
     served: ServingStore, tmp_path: Path, state: str, files: str
 ) -> None:
     somebody = person(served, tmp_path / "p", plain(state)._replace(files=files, context="-"))
@@ -232,7 +231,7 @@ def test_a_refusal_for_an_argument_or_a_token_says_what_is_open_and_has_the_toke
     assert not somebody.says("Accio", step_token=told.reply["step_token"]).failed
 
 
-def test_who_looked_before_anything_began_has_a_token_for_the_first_word(
+def test_a_look_before_the_start_returns_a_token_for_the_first_word(
     served: ServingStore, tmp_path: Path
 ) -> None:
     somebody = person(served, tmp_path / "p", plain("GATHER_NEEDS_PLAN")._replace(files="-", context="-"))
@@ -246,7 +245,7 @@ def test_who_looked_before_anything_began_has_a_token_for_the_first_word(
 
 
 @requirement("spells:reply.one")
-def test_text_of_a_file_stands_only_between_boundaries_and_only_the_next_action_is_told(
+def test_a_reply_quotes_files_between_boundaries_and_names_only_the_next_action(
     served: ServingStore, tmp_path: Path
 ) -> None:
     quoted = 0

@@ -34,7 +34,7 @@ def _standing(scene: Scene) -> tuple[str, Any]:
 @requirement("spells:anytime")
 @pytest.mark.parametrize("row", ["R1", "R2", "R3"])
 @pytest.mark.parametrize("state", OUTSIDE)
-def test_whoever_leaves_a_review_is_exactly_where_it_began(tmp_path: Path, state: str, row: str) -> None:
+def test_leaving_a_review_leads_exactly_back_to_where_it_began(tmp_path: Path, state: str, row: str) -> None:
     scene = Scene(tmp_path / "project", FLOW, _begins(state, row))
     before = _standing(scene)
 
@@ -47,9 +47,7 @@ def test_whoever_leaves_a_review_is_exactly_where_it_began(tmp_path: Path, state
 
 @pytest.mark.parametrize("row", ["R2", "R3"])
 @pytest.mark.parametrize("state", OUTSIDE)
-def test_whoever_says_no_to_a_confirmation_is_exactly_where_it_was_asked(
-    tmp_path: Path, state: str, row: str
-) -> None:
+def test_a_no_to_a_confirmation_changes_nothing(tmp_path: Path, state: str, row: str) -> None:
     scene = Scene(tmp_path / "project", FLOW, _begins(state, row))
     before, files = _standing(scene), scene.files()
 

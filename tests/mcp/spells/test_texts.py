@@ -12,13 +12,7 @@ FLOW = spells()
 SAID = sorted({text for row in FLOW.rows for text in (row.say, row.refuse) if text})
 USER, AGENT = PARTS
 SECTIONS = {
-    "plan.md": [
-        "Context",
-        "Goals / Non-Goals",
-        "Acceptance Criteria",
-        "Constraints & Risks",
-        "References",
-    ],
+    "plan.md": ["Context", "Goals / Non-Goals", "Acceptance Criteria", "Constraints & Risks", "References"],
     "task.md": ["Intent", "Steps", "Validation"],
     "review-task.md": ["Intent", "Comments and answers", "Steps", "Validation"],
 }
@@ -70,9 +64,62 @@ MAP = {
 }
 """What Lumos names in each state, by the source's map of guidance and its errors."""
 
+BLOCKS = {
+    "A1": [
+        "Do exactly what `.ai/task/task.md` says",
+        "`.ai/task/task-results.md`",
+        "*Achieved*",
+        "*Learned*",
+        "*Errors not solved*",
+        "*Acceptance Criteria satisfied*",
+        "Do not edit `plan.md`",
+    ],
+    "expecto.block": [
+        "`mcp__atlassian__atlassianUserInfo` without arguments",
+        "add Atlassian's MCP server",
+        "sign in, and stop",
+        "`.ai/task/atlassian/<SAFE_ID>.md`",
+        "append the URL, exactly as it stands",
+        "`.ai/task/atlassian/refs`",
+        "under *References* (add the section if it is missing)",
+        "`- [<SAFE_ID>](/.ai/task/atlassian/<SAFE_ID>.md)`",
+        "`- [ ] … (source: <SAFE_ID>)`",
+        "how many links were fetched",
+        "Remain in *Gather Acceptance Criteria*",
+        "https://acme.atlassian.net/browse/SUM-1 → ",
+    ],
+    "R1": [
+        "either do it, or stop with a clear message",
+        "GitHub MCP server",
+        "add GitHub's MCP server",
+        "sign in, and stop",
+        "more than one is possible, ask for its URL and for **Reparo** again",
+        "all open review comments, unresolved threads too",
+        "`.ai/task/comments.md`",
+        "a head with pull request, branch and time",
+        "author, file and line, permalink, status, and its text as a quote",
+        "Pulled C comments in T threads from <PR>",
+    ],
+    "P2": [
+        "either do it, or stop with a clear message",
+        "Ask the user nothing",
+        "Do exactly the steps of `.ai/task/review-task.md`",
+        "`.ai/task/review-task-results.md`",
+        "what was achieved, by comment or thread",
+        "what remains, and why",
+        "errors met, and what to do about them",
+        "the files changed, with a short summary of the diff",
+        "Applied the review task.",
+    ],
+    "P3": ["where the review is archived", "GATHER_EDITING", "what is next", "Touch no file"],
+}
+"""What an agent is told to do in one go: every point of the source, with its literal names."""
 
-def _said(folder: Path, row: str, files: str) -> dict[str, str]:
-    line = next(line for line in lines() if (line.row, line.files) == (row, files))
+
+def _said(folder: Path, row: str, files: str = "", state: str = "") -> dict[str, str]:
+    """What the first line of a row says, with these files or leading to this state."""
+    those = (line for line in lines() if line.row == row and files in {"", line.files})
+    line = next(line for line in those if state in {"", line.next})
     (text,) = Scene(folder / "project", FLOW, line).cast().texts
     return dict(text)
 
@@ -97,7 +144,7 @@ def test_every_answer_speaks_to_the_user_in_a_few_sentences_and_to_the_agent(nam
         ("P3", "plan=open comments=own review=own applied=own", "pr-reviews/pr-review-2026-03-01-1200"),
     ],
 )
-def test_whoever_archives_says_where(tmp_path: Path, row: str, files: str, folder: str) -> None:
+def test_an_archive_is_named_in_the_reply(tmp_path: Path, row: str, files: str, folder: str) -> None:
     assert f"archived in `{folder}`" in _said(tmp_path, row, files)[USER].replace("put aside", "archived")
 
 
@@ -110,7 +157,7 @@ def test_the_results_are_handed_over_whole_between_boundaries(tmp_path: Path) ->
     assert "It sums." not in said[USER]
 
 
-def test_what_was_checked_off_and_what_matched_nothing_is_told(tmp_path: Path) -> None:
+def test_checked_off_and_unmatched_criteria_are_listed(tmp_path: Path) -> None:
     done = _said(tmp_path / "one", "A2", "plan=open task=own results=one")
     unknown = _said(tmp_path / "other", "A2", "plan=open task=own results=unknown")
 
@@ -118,13 +165,6 @@ def test_what_was_checked_off_and_what_matched_nothing_is_told(tmp_path: Path) -
     assert '["Sums two numbers"]' in done[AGENT]
     assert "0 acceptance criteria were checked off" in unknown[USER]
     assert 'found nowhere in `plan.md`: ["Sums three numbers"]' in unknown[AGENT]
-
-
-def test_new_links_are_listed_with_the_names_of_their_files(tmp_path: Path) -> None:
-    said = _said(tmp_path, "expecto.block", "plan=link")
-
-    assert said[USER].startswith("Found 1 new Jira or Confluence links")
-    assert "https://acme.atlassian.net/browse/SUM-1 → " in said[AGENT]
 
 
 @pytest.mark.parametrize(
@@ -159,3 +199,27 @@ def test_a_plan_with_criteria_has_a_name_and_words_of_its_own() -> None:
     assert isinstance(ready, dict)
     assert (ready["name"], ready["fact"], ready["at_least"]) == ("GATHER_READY", "criteria.total", 1)
     assert all(ready[part] for part in PARTS)
+
+
+@requirement(
+    "spells:results.sections",
+    "spells:expecto.block",
+    "spells:reparo.block",
+    "spells:review.apply",
+    "spells:review.finish",
+)
+@pytest.mark.parametrize("row", BLOCKS)
+def test_a_block_has_every_point_of_the_source(tmp_path: Path, row: str) -> None:
+    said = _said(tmp_path, row, state="GATHER_EDITING" if row == "P3" else "")
+
+    assert [point for point in BLOCKS[row] if point not in said[AGENT]] == []
+    assert row != "expecto.block" or said[USER].startswith("Found 1 new Jira or Confluence links")
+
+
+@requirement("spells:expecto.none")
+def test_without_new_links_two_answers_are_given_and_nothing_else(tmp_path: Path) -> None:
+    said = _said(tmp_path, "expecto.none")
+
+    assert said[USER].startswith("No new Jira or Confluence links in `plan.md`.")
+    assert "under *References* or anywhere in it, then type **Expecto** again" in said[USER]
+    assert said[AGENT].strip() == "Tell the user this, and remain in *Gather Acceptance Criteria*."

@@ -37,11 +37,9 @@ class Round:
 
     @property
     def task(self) -> Path:
-        """The folder of the task."""
         return self.root / ".ai" / "task"
 
     def lay_out(self) -> None:
-        """Put the files of the line there."""
         self.root.mkdir(parents=True)
         self.cast.lay_out(DiskWorkspace(self.root, FLOW.folder))
 
@@ -54,7 +52,6 @@ class Round:
         return {name: told(pipe.answer()) for name, pipe in pipes.items()}
 
     def state(self) -> dict[str, Any]:
-        """The state file, without its times."""
         return _undated(json.loads((self.task / "state.json").read_bytes()))
 
     def files(self) -> dict[str, str]:
@@ -108,7 +105,7 @@ def _rounds(folder: Path, those: list[Cast]) -> list[Round]:
     return rounds
 
 
-def test_two_who_cast_the_same_word_at_once_take_a_turn_each_in_one_of_the_two_orders(
+def test_two_agents_that_cast_the_same_word_at_once_take_a_turn_each_in_one_of_two_orders(
     on_disk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rounds = _rounds(on_disk / "rounds", changing(casts(Past.BROUGHT)))
@@ -130,7 +127,7 @@ def test_two_who_cast_the_same_word_at_once_take_a_turn_each_in_one_of_the_two_o
     assert len(rounds) >= 20
 
 
-def test_two_who_cast_with_the_same_token_take_one_turn_and_the_other_is_told(
+def test_two_agents_with_the_same_token_take_one_turn(
     on_disk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     some = kinds(changing(casts(Past.BROUGHT)))

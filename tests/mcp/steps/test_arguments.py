@@ -1,8 +1,7 @@
 """Arguments: nothing is coerced, and what is none of the forms is refused with the forms, and entered."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import combinations
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -11,7 +10,7 @@ from handrail.app.faces import ArgumentCheck
 from helpers.agents import NOBODY
 from helpers.replies import unruled
 from helpers.requirement import requirement
-from helpers.servers import ERAS, Agent, Inside, Pipe, agent, inside, note, place
+from helpers.servers import ERAS, TOOL, Inside, Pipe, Place, note
 from helpers.store_contents import REFUSED, changed, whole
 
 FORMS: Final = [
@@ -51,19 +50,13 @@ OTHERS: Final = [
 """Every form among those with one or two arguments."""
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Inside]:
-    with inside(place(tmp_path / "place")) as opened:
-        yield opened
-
-
 @requirement("steps:tool.forms")
 def test_of_all_sets_of_one_and_two_arguments_only_the_forms_are_taken(
-    desk: Inside, tmp_path: Path, record_property: Callable[[str, object], None]
+    desk: Inside, at: Place, record_property: Callable[[str, object], None]
 ) -> None:
-    store, tried = tmp_path / "place" / "store" / "handrail.db", 0
+    tried = 0
     for names in [(), *combinations(SENT, 1), *combinations(SENT, 2)]:
-        before = whole(store)
+        before = whole(at.store)
         told = desk.call({name: SENT[name] for name in names})
         tried += 1
         assert unruled(told) == []
@@ -78,7 +71,7 @@ def test_of_all_sets_of_one_and_two_arguments_only_the_forms_are_taken(
                 "seen": [f"arguments = {_listed(names)}"],
                 "needed": FORMS,
             }
-            assert changed(before, whole(store)) == REFUSED
+            assert changed(before, whole(at.store)) == REFUSED
     assert tried == 1 + 11 + 55
     record_property("points", tried)
 
@@ -122,8 +115,6 @@ def test_a_step_name_goes_with_a_fork_only_and_an_output_with_a_step_done_by_han
     assert desk.call(arguments).code == code
 
 
-# --- nothing is coerced -------------------------------------------------------------------------------------
-
 ACTIONS: Final = "action: must be one of pause, resume, diverge, abandon, fail, complete_step, fork, why"
 WRONG: Final[list[tuple[str, Any, str]]] = [
     ("template_name", 7, "template_name: must be of the JSON type string"),
@@ -157,19 +148,18 @@ WRONG: Final[list[tuple[str, Any, str]]] = [
 @requirement("steps:tool.forms")
 @pytest.mark.parametrize(("name", "value", "needed"), WRONG)
 def test_an_argument_that_is_not_as_listed_is_refused_by_name(
-    desk: Inside, tmp_path: Path, name: str, value: object, needed: str
+    desk: Inside, at: Place, name: str, value: object, needed: str
 ) -> None:
-    store = tmp_path / "place" / "store" / "handrail.db"
-    before = whole(store)
+    before = whole(at.store)
     told = desk.call({"template_name": "walk", name: value})
 
     assert unruled(told) == []
     assert (told.code, told.reply["why"]["rule"]) == ("arguments", "arguments")
     assert told.reply["why"]["needed"] == [needed]
-    assert changed(before, whole(store)) == REFUSED
+    assert changed(before, whole(at.store)) == REFUSED
 
 
-def test_what_a_token_or_an_output_was_is_not_told_again(desk: Inside) -> None:
+def test_a_refusal_does_not_repeat_a_token_or_an_output(desk: Inside) -> None:
     told = desk.call({"step_token": ["secret"], "model_output_so_far": ["secret"]})
 
     assert told.reply["why"]["seen"] == ['step_token = "<list>"', 'model_output_so_far = "<list>"']
@@ -226,14 +216,13 @@ def test_what_nests_deeply_is_checked_like_everything_else(desk: Inside, depth: 
 
 
 def test_an_argument_whose_name_cannot_be_written_down_is_refused_in_words(desk: Inside) -> None:
-    """Over stdio no such name comes this far."""
     told = desk.call({"template_name": "walk", "\ud800": 1, "a\0b": "\udfff"})
 
     assert (told.code, unruled(told)) == ("arguments", [])
     assert told.text.encode().decode() == told.text
 
 
-def test_what_a_schema_of_another_kind_refuses_is_told_in_its_own_words() -> None:
+def test_other_schema_errors_keep_their_own_words() -> None:
     schema = {"properties": {"goal": {"type": "string", "minLength": 3}}, "required": ["goal"]}
     arguments = ArgumentCheck(schema)
 
@@ -242,30 +231,17 @@ def test_what_a_schema_of_another_kind_refuses_is_told_in_its_own_words() -> Non
         assert (refused.needed if refused else ("",)) == (needed,)
 
 
-# --- over the wire ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module", params=ERAS)
-def connected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    with agent(place(tmp_path_factory.mktemp("arguments")), request.param) as client:
-        yield client
-
-
-def test_a_real_server_coerces_nothing_and_drops_nothing(connected: Agent) -> None:
-    for name, value, needed in WRONG:
-        told = connected.call({"template_name": "walk", name: value})
-        assert (told.code, told.reply["why"]["needed"]) == ("arguments", [needed])
-        assert unruled(told) == []
-    assert connected.start("walk").code == "ok"
-
-
 @pytest.mark.parametrize("era", ERAS)
-def test_arguments_that_are_no_object_are_a_protocol_error(tmp_path: Path, era: str) -> None:
-    with Pipe(place(tmp_path / "place"), era=era) as pipe:
-        wrong: tuple[object, ...] = ([], "{}", 7, True)
-        for arguments in wrong:
-            answer = pipe.ask("tools/call", {"name": "workflow_next_step", "arguments": arguments})
+def test_a_real_server_coerces_nothing_and_drops_nothing(at: Place, era: str) -> None:
+    with Pipe(at, era=era) as pipe:
+        for name, value, needed in WRONG:
+            told = pipe.call({"template_name": "walk", name: value})
+            assert (told.code, told.reply["why"]["needed"]) == ("arguments", [needed])
+            assert unruled(told) == []
+        no_objects: tuple[object, ...] = ([], "{}", 7, True)
+        for arguments in no_objects:
+            answer = pipe.ask("tools/call", {"name": TOOL, "arguments": arguments})
             assert answer["error"]["code"] == -32602
-        missing = pipe.ask("tools/call", {"name": "workflow_next_step"})
+        missing = pipe.ask("tools/call", {"name": TOOL})
         assert missing["result"]["structuredContent"]["code"] == "form"
         assert pipe.start("walk").code == "ok"

@@ -44,7 +44,6 @@ class Seen:
     after: Whole
 
     def wrong(self, expected: str) -> str:
-        """What is not as expected, or nothing."""
         found = self._found(expected)
         return found and f"expected {expected}: {found}"
 
@@ -86,7 +85,6 @@ class Seen:
 
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A token that another store has issued."""
     with inside(place(tmp_path_factory.mktemp("foreign"), paper=PAPER)) as desk:
         return desk.go_on(desk.start("paper").token).token
 
@@ -138,7 +136,6 @@ class Credulous(StepsFace):
     """Takes every token for the right one."""
 
     def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
-        """The call, about the run that the token names."""
         claims = decode_token(self._serving.world.key, str(arguments.get("step_token", "")))
         if isinstance(claims, str) or "model_output_so_far" not in arguments:
             return super().call(tool, arguments, caller)

@@ -1,12 +1,11 @@
 """Prompts, which clients show as commands: one per workflow to start it, one to resume."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from handrail.app.faces import PromptArgument, UnknownPrompt
-from helpers.servers import ERAS, Inside, Pipe, Place, inside, place
+from helpers.servers import ERAS, Inside, Pipe, Place, place
 
 COUNTED = """
 workflow: counted
@@ -26,12 +25,6 @@ steps:
 @pytest.fixture
 def at(tmp_path: Path) -> Place:
     return place(tmp_path, counted=COUNTED, resume=COUNTED.replace("workflow: counted", "workflow: resume"))
-
-
-@pytest.fixture
-def desk(at: Place) -> Iterator[Inside]:
-    with inside(at) as face:
-        yield face
 
 
 def test_there_is_a_prompt_for_each_workflow_and_one_to_resume(desk: Inside) -> None:

@@ -47,14 +47,13 @@ def desk(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def good(told: Told, status: str = "ok") -> Told:
-    """The reply, which is as ruled."""
     assert unruled(told) == []
     assert told.reply["status"] == status, told.reply
     return told
 
 
 @requirement("steps:tool.start", "steps:reply.status", "steps:reply.contract", "steps:reply.token")
-def test_a_start_tells_the_first_step_and_its_contract(desk: Agent) -> None:
+def test_a_start_returns_the_first_step_and_its_contract(desk: Agent) -> None:
     told = good(desk.start(goal="See the end", inputs={"what": "fun"}, metadata={"ticket": "7"}))
 
     assert list(told.reply) == [
@@ -70,7 +69,7 @@ def test_a_start_tells_the_first_step_and_its_contract(desk: Agent) -> None:
 
 
 @requirement("steps:reply.contract")
-def test_a_contract_that_adds_to_the_common_form_tells_its_schema(desk: Agent) -> None:
+def test_a_contract_that_adds_to_the_common_form_has_its_schema(desk: Agent) -> None:
     contract = good(desk.start("gated")).reply["next_step_contract"]
 
     assert contract == {
@@ -122,7 +121,7 @@ def test_a_run_is_walked_to_its_end_and_the_last_step_answers_with_the_synthesis
 
 
 @requirement("steps:tool.recover")
-def test_a_recovery_tells_the_step_again_and_what_was_done(desk: Agent) -> None:
+def test_a_recovery_returns_the_step_again_and_what_was_done(desk: Agent) -> None:
     first = desk.start()
     second = good(desk.go_on(first.token, summary="Found it."))
     told = good(desk.recover(first.run))
@@ -169,7 +168,7 @@ def test_a_broken_contract_names_each_path_and_leaves_the_token_good(desk: Agent
 
 
 @requirement("steps:tool.control")
-def test_why_tells_what_was_refused_and_a_good_token_stays_good(desk: Agent) -> None:
+def test_why_lists_what_was_refused_and_a_good_token_stays_good(desk: Agent) -> None:
     first = desk.start()
     desk.go_on(first.token, confidence=2)
     told = good(desk.by_token(first.token, "why"))
@@ -208,9 +207,6 @@ def ended(desk: Desk, lifecycle: str) -> Told:
         action = {"failed": "fail", "abandoned": "abandon", "diverged": "diverge"}[lifecycle]
         desk.control(first.run, action, reason="Because.")
     return first
-
-
-# --- what is refused ----------------------------------------------------------------------------------------
 
 
 def refusals(desk: Desk) -> Iterator[tuple[str, Told]]:
@@ -265,9 +261,7 @@ def test_an_expired_token_is_answered_with_a_fresh_one_that_does(tmp_path: Path)
         assert good(desk.go_on(told.token)).reply["next_step_contract"]["step_name"] == "two"
 
 
-def test_a_token_that_another_answer_of_the_run_holds_is_never_told_to_who_has_not_the_right_one(
-    tmp_path: Path,
-) -> None:
+def test_a_refusal_never_reveals_the_current_token(tmp_path: Path) -> None:
     with inside(place(tmp_path / "place")) as desk:
         first = desk.start()
         second = desk.go_on(first.token)

@@ -24,9 +24,7 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @requirement("steps:tool.one")
-def test_the_list_is_the_same_to_the_byte_whoever_asks_and_however_often(
-    results: list[dict[str, Any]],
-) -> None:
+def test_the_list_is_the_same_to_the_byte_every_time(results: list[dict[str, Any]]) -> None:
     golden = Path(__file__).with_name(f"tools.{results[0]['era']}.json")
 
     assert len({compact(result) for result in results}) == 1
@@ -60,7 +58,6 @@ def test_every_face_has_a_ceiling() -> None:
 
 
 def titles(value: object, path: str = "") -> Iterator[str]:
-    """Where a key is called `title`."""
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in parts:
         if key == "title":
@@ -81,8 +78,7 @@ def test_no_field_has_a_title_but_the_tool_itself(results: list[dict[str, Any]])
 
 @requirement("steps:tool.names")
 @pytest.mark.parametrize(
-    ("words", "name"),
-    [((), "workflow_next_step"), (("--names", "source"), "workflow.next_step")],
+    ("words", "name"), [((), "workflow_next_step"), (("--names", "source"), "workflow.next_step")]
 )
 def test_the_setting_decides_which_name_is_listed_and_both_are_taken(
     tmp_path: Path, words: tuple[str, ...], name: str
@@ -94,9 +90,6 @@ def test_the_setting_decides_which_name_is_listed_and_both_are_taken(
             assert told.code == "ok"
         refused = pipe.call({"step_token": told.token, "model_output_so_far": {}})
         assert [call["tool"] for call in refused.reply["next"]] == [name]
-
-
-# --- a whole run --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("workflow", ["walk", *HONEST])

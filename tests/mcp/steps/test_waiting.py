@@ -52,7 +52,7 @@ def desk(tmp_path: Path) -> Iterator[Inside]:
 
 
 @requirement("steps:reply.status")
-def test_an_output_that_has_to_wait_is_held_and_whoever_comes_back_hears_so(desk: Inside) -> None:
+def test_an_output_that_has_to_wait_is_held_and_every_reply_says_so(desk: Inside) -> None:
     waiting = desk.go_on(desk.recover(RUN).token)
     again = desk.recover(RUN)
     why = desk.control(RUN, "why")
