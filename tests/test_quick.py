@@ -11,6 +11,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from handrail.app.faces import StepsStatus
+from handrail.engine.refusals import RefusalCode
 from helpers.program import PROGRAM
 
 pytestmark = pytest.mark.unmeasured
@@ -72,11 +74,11 @@ def test_steps_refuses_a_forged_token_and_completes_two_steps(project: Path) -> 
         ),
     )
     assert (start["status"], start["next_step_contract"]["step_name"]) == ("ok", "one")
-    assert (forged["status"], forged["code"]) == ("error", "malformed")
+    assert (forged["status"], forged["code"]) == ("error", RefusalCode.MALFORMED)
 
     handed_in = (tool, {"step_token": TOKEN, "model_output_so_far": DONE})
     done = replies_of("steps", project, ((tool, {"template_name": "walk"}), handed_in, handed_in))
-    assert [reply["status"] for reply in done] == ["ok", "ok", "task_closed"]
+    assert [reply["status"] for reply in done] == [StepsStatus.OK, StepsStatus.OK, StepsStatus.TASK_CLOSED]
 
 
 def test_spells_begins_a_plan_at_the_first_accio(project: Path) -> None:
@@ -98,7 +100,7 @@ def test_skills_names_the_skill_that_begins_a_session(project: Path) -> None:
         ),
     )
 
-    assert skipped["code"] == "unknown_session"
+    assert skipped["code"] == RefusalCode.UNKNOWN_SESSION
     assert [one["arguments"]["skill"] for one in skipped["next"]] == ["collab-start"]
     assert begun["next_skill"] == "gather-session-goals"
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace as changed
 
 from handrail.app.insights import SPAN_STARTS_MS, TABLE_NAMES, Board, Figures
 from handrail.engine.model import Lifecycle
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import EntryKind
 from handrail.runtime.measures import (
     DayCount,
@@ -65,7 +66,7 @@ FIGURES = replace(
         HourCount("2026-03-09 15", EntryKind.STEP_STARTED, 12),
     ),
     tokens=(KindCount(EntryKind.TOKEN_GENERATED, 3), KindCount(EntryKind.TOKEN_EXPIRED, 1)),
-    errors=(ErrorCount("no_row", 4), ErrorCount("", 1)),
+    errors=(ErrorCount(RefusalCode.NO_ROW, 4), ErrorCount("", 1)),
     days=(DayCount("2026-03-04", "look", 2), DayCount("2026-03-09", "mend", 4)),
 )
 MEANINGS = {"no_row": "no such way"}
@@ -93,9 +94,9 @@ def test_the_boards_have_every_table_once_and_in_order() -> None:
 def test_workflow_performance() -> None:
     assert board("workflows").data() == {
         "lifecycles": [
-            {"lifecycle": "running", "runs": 2},
-            {"lifecycle": "completed", "runs": 3},
-            {"lifecycle": "abandoned", "runs": 3},
+            {"lifecycle": Lifecycle.RUNNING, "runs": 2},
+            {"lifecycle": Lifecycle.COMPLETED, "runs": 3},
+            {"lifecycle": Lifecycle.ABANDONED, "runs": 3},
         ],
         "workflows": [
             {
@@ -157,10 +158,13 @@ def test_telemetry() -> None:
             {"hour": "2026-03-09 10", "entries": 13, "errors": 5},
             {"hour": "2026-03-09 15", "entries": 12, "errors": 0},
         ],
-        "kinds": [{"kind": "step_started", "entries": 20}, {"kind": "error_occurred", "entries": 5}],
+        "kinds": [
+            {"kind": EntryKind.STEP_STARTED, "entries": 20},
+            {"kind": EntryKind.ERROR_OCCURRED, "entries": 5},
+        ],
         "tokens": [{"generated": 3, "validated": 0, "expired": 1, "expiry_rate": 25.0}],
         "errors": [
-            {"code": "no_row", "entries": 4, "meaning": "no such way"},
+            {"code": RefusalCode.NO_ROW, "entries": 4, "meaning": "no such way"},
             {"code": "", "entries": 1, "meaning": ""},
         ],
     }

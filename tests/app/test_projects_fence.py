@@ -10,7 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.app.projects import FilteredFeed, FilteredRuns, filter_projects
-from handrail.engine.model import Actor, Event
+from handrail.engine.model import Actor, Event, Lifecycle
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.comments import write_comment
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.ports.queries import (
@@ -57,7 +58,7 @@ def played(desk: Desk, root: str) -> tuple[str, str]:
     for ends in (True, False):
         told = desk.start(None, origin)
         ids.append(told["run"])
-        while ends and told["lifecycle"] == "running":
+        while ends and told["lifecycle"] == Lifecycle.RUNNING:
             told = desk.send(told["run"], Event("continue", made(root)), told["token"])
     return ids[0], ids[1]
 
@@ -162,7 +163,7 @@ def test_runs_outside_can_be_neither_read_nor_moved(desk: Desk, runs: SqliteRuns
         for run in (over, theirs, ""):
             assert ask(run) == ask(NOBODY), name
     assert not behind.renew_tokens(stored, {}, NOW, ())
-    assert Desk(behind).send(theirs, Event("pause"))["code"] == "unknown_run"
+    assert Desk(behind).send(theirs, Event("pause"))["code"] == RefusalCode.UNKNOWN_RUN
     nothing = RecordedCall("", "", b"")
     with pytest.raises(ValueError, match="outside the fence"):
         behind.commit(Turn(stored, stored.run, NOW, nothing))

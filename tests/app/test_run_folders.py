@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from handrail.app.run_folders import RunFolder
 from handrail.documents.state_file import StateFile
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.journal import read_file_artifacts
 from handrail.runtime.records import Artifact, JournalEntry
 from handrail.stores.files.file_runs import FileRuns
@@ -65,7 +66,7 @@ def test_a_refused_word_keeps_no_text(project: Project) -> None:
     project.say("go")
     written(project, "other")
 
-    assert project.say("go")["code"] == "refused"
+    assert project.say("go")["code"] == RefusalCode.REFUSED
     assert [row[2] for row in shown(project.database)] == ["mine"]
 
 

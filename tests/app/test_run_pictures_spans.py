@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from handrail.app.run_pictures import Refusal, WaitKind, WaitSpan, build_spans, find_wait_kinds, list_refusals
 from handrail.engine.facts import Value
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import Entry, EntryKind
 from helpers.workflows import workflow
 
@@ -164,9 +165,11 @@ def test_where_the_state_is_derived_a_step_lasts_until_the_state_is_another() ->
 
 
 def test_refusals_have_their_time_state_and_code() -> None:
-    refused = line(1, EntryKind.ERROR_OCCURRED, "work", error_type="not_accepted", trigger="continue")
+    refused = line(
+        1, EntryKind.ERROR_OCCURRED, "work", error_type=RefusalCode.NOT_ACCEPTED, trigger="continue"
+    )
     failed = line(2, EntryKind.ERROR_OCCURRED)
     assert list_refusals([opened(0, 1, "work"), refused, failed]) == (
-        Refusal(at(1), "work", "not_accepted", "continue"),
+        Refusal(at(1), "work", RefusalCode.NOT_ACCEPTED, "continue"),
         Refusal(at(2), "", "", ""),
     )

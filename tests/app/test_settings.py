@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from handrail.app.settings import Requirement, load_settings, require_permits, settings_path
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.errors import Unreadable
 from helpers.program import handrail
 from helpers.servers import Pipe, place
@@ -60,7 +61,7 @@ def test_a_server_asks_at_every_word_whether_it_needs_a_permit(tmp_path: Path) -
         bound = pipe.call({}, "accio")
 
     assert (free.failed, free.reply["state"]) == (False, "GATHER_EDITING")
-    assert (bound.failed, bound.reply["code"]) == (True, "not_yours")
+    assert (bound.failed, bound.reply["code"]) == (True, RefusalCode.NOT_YOURS)
 
 
 def test_the_hook_that_was_installed_lets_a_typed_word_pass_once(tmp_path: Path) -> None:

@@ -2,16 +2,17 @@ from pathlib import Path
 
 import pytest
 
+from handrail.engine.refusals import RefusalCode
 from helpers.program import Said, handrail
 
 REFUSED = [
-    "arguments",
-    "not_ended",
-    "contract",
-    "forged",
-    "already_used",
-    "not_running",
-    "not_accepted",
+    RefusalCode.ARGUMENTS,
+    RefusalCode.NOT_ENDED,
+    RefusalCode.CONTRACT,
+    RefusalCode.FORGED,
+    RefusalCode.ALREADY_USED,
+    RefusalCode.NOT_RUNNING,
+    RefusalCode.NOT_ACCEPTED,
 ]
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.runtime.errors import FaultCode
 from helpers.program import Said, command, on_terminal
 from helpers.repositories import Repo, made
 
@@ -278,7 +279,7 @@ def test_a_failure_of_a_remote_is_told_to_people_and_to_programs(repo: Repo) -> 
 
     assert done.status == 1
     assert json.loads(done.out)["error"] == {
-        "code": "vcs_no_remote",
+        "code": FaultCode.VCS_NO_REMOTE,
         "message": "this repository has no remote",
         "repair": "add one: `git remote add origin URL`",
     }

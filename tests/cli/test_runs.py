@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from handrail.engine.model import Lifecycle
+from handrail.engine.refusals import RefusalCode
+from handrail.runtime.entries import EntryKind
 from helpers.history import GATE, PROJECT, History, history, played
 from helpers.program import PROGRAM, handrail
 from helpers.requirement import requirement
@@ -189,7 +192,10 @@ def test_show_as_json_has_the_same(past: History) -> None:
     assert (data["schema"], data["run"]["id"], data["run"]["state"]) == (1, past.runs["running"], "mend")
     assert [step["status"] for step in data["steps"]] == ["completed", "completed", "running"]
     assert data["waits"] == [{"what": "output", "state": "mend", "agent": "implementer", "facts": []}]
-    assert [refusal["data"]["error_type"] for refusal in data["refusals"]] == ["contract", "no_row"]
+    assert [refusal["data"]["error_type"] for refusal in data["refusals"]] == [
+        RefusalCode.CONTRACT,
+        RefusalCode.NO_ROW,
+    ]
     assert data["refusals"][0]["meaning"] == "the step output breaks the step's contract"
 
 
@@ -252,7 +258,7 @@ def test_events_as_json(past: History) -> None:
         "run": past.runs["running"],
         "revision": 3,
         "at": "2026-01-31T09:10:00.000Z",
-        "kind": "step_started",
+        "kind": EntryKind.STEP_STARTED,
         "step": "mend",
         "agent": "implementer",
         "data": {"number": 3, "by": "agent"},
@@ -295,8 +301,8 @@ def test_following_shows_what_happens_as_it_happens_until_the_run_ends(play: Pla
         play.send(run, "abandon", note="enough")
         rest, err = following.communicate(timeout=60)
 
-    assert seen[0] == "workflow_created"
-    assert seen[4] == "workflow_state_transition"
+    assert seen[0] == EntryKind.WORKFLOW_CREATED
+    assert seen[4] == EntryKind.WORKFLOW_STATE_TRANSITION
     assert [json.loads(line)["event"]["data"]["to"] for line in rest.splitlines()] == ["abandoned"]
     assert (following.returncode, err) == (0, "")
 
@@ -385,7 +391,7 @@ def test_an_export_is_one_object_on_stdout_or_in_a_new_file_for_its_owner(
     written = handrail(*words, "--to", "out.json", cwd=tmp_path)
     again = handrail(*words, "--to", "out.json", cwd=tmp_path)
 
-    assert printed.data["run"]["lifecycle"] == "paused"
+    assert printed.data["run"]["lifecycle"] == Lifecycle.PAUSED
     assert json.loads((tmp_path / "out.json").read_text()) == printed.data
     assert stat.S_IMODE((tmp_path / "out.json").stat().st_mode) == 0o600
     assert (written.status, written.out, written.err) == (0, "", "written to out.json\n")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.system import get_login_name
 from helpers.browser import dashboard
 from helpers.commit_plans import TO_ADD, TO_READ
@@ -79,7 +80,7 @@ def test_the_agent_is_told_and_the_person_sees_that_it_was(at: Place, agent: Pip
     assert (comment["text"], comment["principal"]) == ("Keep the <b>old</b> name.\nPlease.", get_login_name())
     assert comment["told"] > comment["at"]
     kinds = [one["kind"] for one in run(at, "events", begun.run, "--json").data["events"]]
-    assert (kinds.count("comment_written"), kinds.count("comment_told")) == (1, 1)
+    assert (kinds.count(EntryKind.COMMENT_WRITTEN), kinds.count(EntryKind.COMMENT_TOLD)) == (1, 1)
 
 
 def test_the_whole_text_stands_where_the_agent_is_told_that_it_does(at: Place, agent: Pipe) -> None:

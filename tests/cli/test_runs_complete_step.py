@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from handrail.engine.model import Lifecycle
+from handrail.runtime.entries import EntryKind
 from handrail.stores.sql.queries import SqlRunQueries
 from helpers.history import played
 from helpers.program import PROGRAM, Said, handrail
@@ -48,7 +50,7 @@ def test_a_step_done_by_hand_is_completed_as_external(play: Played, tmp_path: Pa
         f"reproduce was completed by hand; run {run} is running in diagnose\n",
     )
     assert said.err == f"  tell the agent: call workflow_next_step with execution_id {run}\n"
-    (done,) = [data for kind, data in entries(play, run) if kind == "step_completed"]
+    (done,) = [data for kind, data in entries(play, run) if kind == EntryKind.STEP_COMPLETED]
     assert (done["external"], done["by"], done["client"]) == (True, "person", "cli")
     assert handrail("runs", "artifacts", run).out == "1\treproduction\tSave twice\treproduce\t\t27\n"
 
@@ -78,7 +80,7 @@ def test_the_last_step_done_by_hand_completes_the_run(play: Played) -> None:
 
     said = by_hand(run, OUTPUTS[3], "--json")
 
-    assert (said.status, said.data["lifecycle"], said.data["state"]) == (0, "completed", "")
+    assert (said.status, said.data["lifecycle"], said.data["state"]) == (0, Lifecycle.COMPLETED, "")
     assert said.data["told"] == f"prove was completed by hand; run {run} is completed"
     assert said.data["then"] == f"what it made: handrail runs artifacts {run}"
 

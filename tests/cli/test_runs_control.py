@@ -17,6 +17,7 @@ from handrail.cli.runs import print_reply_or_fail
 from handrail.engine.lifecycle import PAUSE
 from handrail.engine.model import Actor, Authority, Lifecycle, Option, Refused, Run, Step, Waiting
 from handrail.engine.refusals import RefusalCode, TroubleCode
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.records import Origin, StoredRun
 from handrail.runtime.system import get_login_name
 from handrail.runtime.turn import Outcome
@@ -75,7 +76,8 @@ def test_pausing_and_resuming_say_what_happened_and_the_one_thing_to_do_next(pla
 
 @requirement("steps:life.abandon-ask", "steps:life.diverge", "steps:life.fail")
 @pytest.mark.parametrize(
-    ("trigger", "lifecycle"), [("abandon", "abandoned"), ("diverge", "diverged"), ("fail", "failed")]
+    ("trigger", "lifecycle"),
+    [("abandon", Lifecycle.ABANDONED), ("diverge", Lifecycle.DIVERGED), ("fail", Lifecycle.FAILED)],
 )
 def test_a_run_is_ended_with_a_reason_and_can_be_forked(trigger: str, lifecycle: str, play: Played) -> None:
     run = play.start("To end")
@@ -94,7 +96,7 @@ def test_what_was_done_is_json_too(play: Played) -> None:
         "schema": 1,
         "run": run,
         "workflow": "bug-fix",
-        "lifecycle": "paused",
+        "lifecycle": Lifecycle.PAUSED,
         "state": "reproduce",
         "revision": 2,
         "told": f"run {run} is paused in reproduce",
@@ -109,10 +111,10 @@ def test_the_journal_says_who_did_it_and_why(play: Played) -> None:
 
     person = {"by": "person", "principal": pwd.getpwuid(os.getuid()).pw_name, "client": "cli"}
     failed, moved = entries(play, run)[-2:]
-    assert (failed[0], {name: failed[1][name] for name in person}) == ("step_failed", person)
+    assert (failed[0], {name: failed[1][name] for name in person}) == (EntryKind.STEP_FAILED, person)
     assert failed[1]["note"] == "no idea"
     kept = {"from": "running", "to": "failed", "reason": "no idea", **person}
-    assert (moved[0], {name: moved[1][name] for name in kept}) == ("workflow_state_transition", kept)
+    assert (moved[0], {name: moved[1][name] for name in kept}) == (EntryKind.WORKFLOW_STATE_TRANSITION, kept)
 
 
 def test_a_user_without_a_name_is_told_by_number_where_the_machine_has_no_such_user(
@@ -137,7 +139,7 @@ def test_every_pair_that_the_table_does_not_have_is_refused_and_moves_nothing(
         status, told = typed("runs", trigger, past.runs[name], "--reason", "why not")
         assert (status, told["error"]["code"], told["error"]["why"]["rule"]) == (
             1,
-            "not_running",
+            RefusalCode.NOT_RUNNING,
             "lifecycle",
         )
     moved = ("active", "quiet")
@@ -180,9 +182,9 @@ def test_a_refusal_says_the_code_why_and_what_is_possible_now(play: Played) -> N
         f"  possible now: handrail runs resume {run}; handrail runs abandon {run} --reason TEXT",
     ]
     assert entries(play, run)[-1] == (
-        "error_occurred",
+        EntryKind.ERROR_OCCURRED,
         {
-            "error_type": "not_running",
+            "error_type": RefusalCode.NOT_RUNNING,
             "rule": "lifecycle",
             "trigger": "diverge",
             "by": "person",
@@ -199,7 +201,7 @@ def test_a_refusal_is_json_too(play: Played) -> None:
 
     assert said.status == 1
     assert said.data["error"] == {
-        "code": "not_running",
+        "code": RefusalCode.NOT_RUNNING,
         "message": "resume was refused as not_running: the run's lifecycle does not allow it",
         "repair": "possible now: continue, by the agent, or by you: "
         f"handrail runs complete-step {run} --output FILE",
@@ -246,7 +248,7 @@ def test_without_a_reason_it_is_said_how_to_give_one(
         f"handrail: {trigger} was refused as reason: a reason must be given",
         "  give it with --reason TEXT",
     ]
-    assert handrail("runs", "show", run, "--json").data["run"]["lifecycle"] == "running"
+    assert handrail("runs", "show", run, "--json").data["run"]["lifecycle"] == Lifecycle.RUNNING
 
 
 @pytest.mark.parametrize("trigger", TRIGGERS)

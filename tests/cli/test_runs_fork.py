@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from handrail.engine.model import Actor
+from handrail.engine.model import Actor, Lifecycle
+from handrail.engine.refusals import RefusalCode
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.fork import ForkRequest, find_agent_refusal_code
 from handrail.runtime.records import Caller
 from handrail.stores.sql.queries import SqlRunQueries
@@ -82,7 +84,7 @@ def test_a_fork_goes_on_where_the_run_stood_with_what_it_has(play: Played, ended
         ("diagnose", "running"),
     ]
     assert handrail("runs", "artifacts", new).out == "1\treproduction\tSave twice\treproduce\t\t27\n"
-    assert "step_overridden" not in [kind for kind, _ in entries(play, new)]
+    assert EntryKind.STEP_OVERRIDDEN not in [kind for kind, _ in entries(play, new)]
 
 
 def test_a_fork_that_is_asked_for_again_is_the_same(play: Played, ended: str) -> None:
@@ -93,7 +95,7 @@ def test_a_fork_that_is_asked_for_again_is_the_same(play: Played, ended: str) ->
         "schema": 1,
         "run": first["run"],
         "workflow": "bug-fix",
-        "lifecycle": "running",
+        "lifecycle": Lifecycle.RUNNING,
         "state": "diagnose",
         "revision": 1,
         "told": f"run {ended} was forked; run {first['run']} is running in diagnose",
@@ -125,10 +127,12 @@ def test_a_later_step_is_entered_as_an_override(play: Played, ended: str) -> Non
     said = handrail("runs", "fork", ended, "--step", "prove", "--yes", "--json")
 
     assert (said.status, said.err) == (0, f"{FURTHER}\n")
-    assert (said.data["state"], said.data["overrides"]) == ("prove", "later_step")
-    (overridden,) = [data for kind, data in entries(play, said.data["run"]) if kind == "step_overridden"]
+    assert (said.data["state"], said.data["overrides"]) == ("prove", RefusalCode.LATER_STEP)
+    (overridden,) = [
+        data for kind, data in entries(play, said.data["run"]) if kind == EntryKind.STEP_OVERRIDDEN
+    ]
     assert (overridden["overrides"], overridden["stood"], overridden["by"], overridden["client"]) == (
-        "later_step",
+        RefusalCode.LATER_STEP,
         "diagnose",
         "person",
         "cli",
@@ -167,7 +171,7 @@ def test_another_attempt_than_the_last_is_an_override_too(
     error = refused.data["error"]
     assert (refused.status, error["code"]) == (1, "unconfirmed")
     assert error["message"].startswith(f"no agent could {begin} (")
-    assert (done.status, done.data["overrides"]) == (0, "attempts_spent")
+    assert (done.status, done.data["overrides"]) == (0, RefusalCode.ATTEMPTS_SPENT)
 
 
 # --- refusals -----------------------------------------------------------------------------------------------
@@ -193,7 +197,7 @@ def test_a_step_that_is_none_is_refused_with_those_there_are(play: Played, ended
     error = handrail("runs", "fork", ended, "--step", "dance", "--json").data["error"]
 
     assert (error["code"], error["why"]["needed"]) == (
-        "unknown_step",
+        RefusalCode.UNKNOWN_STEP,
         ["step_name = reproduce or diagnose or mend or prove"],
     )
     assert error["next"] == [
@@ -225,8 +229,8 @@ def test_a_fork_can_be_taken_on_to_the_workflow_as_it_is_now(play: Played, mende
     current = handrail("runs", "fork", run, "--step", "show", "--workflow", "current", "--yes", "--json")
     same = handrail("runs", "fork", run, "--workflow", "current", "--json")
 
-    assert pinned.data["error"]["code"] == "unknown_step"
-    assert (current.data["state"], current.data["overrides"]) == ("show", "later_step")
+    assert pinned.data["error"]["code"] == RefusalCode.UNKNOWN_STEP
+    assert (current.data["state"], current.data["overrides"]) == ("show", RefusalCode.LATER_STEP)
     assert (same.data["state"], same.data["overrides"]) == ("make", None)
     digests = {handrail("runs", "export", each).data["run"]["digest"] for each in (run, same.data["run"])}
     assert len(digests) == 2
@@ -269,7 +273,7 @@ def test_a_workflow_that_hides_another_is_not_taken_before_it_is_trusted(
 
     said = handrail("runs", "fork", run, "--workflow", "current", "--json")
 
-    assert said.data["error"]["code"] == "untrusted"
+    assert said.data["error"]["code"] == RefusalCode.UNTRUSTED
     assert said.data["error"]["repair"] == "a person runs: handrail trust docs"
 
 

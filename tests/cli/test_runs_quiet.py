@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.engine.model import Lifecycle
 from helpers.history import GATE, history, played
 from helpers.program import handrail
 
@@ -22,7 +23,7 @@ def test_what_has_gone_quiet_says_so_unless_it_waits_for_something_else(
     assert {run["id"]: run["quiet"] for run in listed} == {run["id"]: run["quiet"] for run in shown.values()}
 
 
-@pytest.mark.parametrize(("limit", "lifecycle"), [("31536000", "running"), ("1", "running, quiet")])
+@pytest.mark.parametrize(("limit", "lifecycle"), [("31536000", Lifecycle.RUNNING), ("1", "running, quiet")])
 def test_how_long_a_run_may_be_left_alone_is_a_setting(tmp_path: Path, limit: str, lifecycle: str) -> None:
     store = tmp_path / "store" / "handrail.db"
     with played(store) as play:

@@ -10,6 +10,8 @@ from threading import Timer
 
 import pytest
 
+from handrail.app.faces import StepsStatus
+from handrail.engine.model import Lifecycle
 from helpers.hooks import Shop
 from helpers.program import PROGRAM, command
 
@@ -33,7 +35,7 @@ def test_each_run_is_shown_with_its_rail(shop: Shop) -> None:
 
 def test_nothing_is_wider_than_the_terminal_and_nothing_gives_orders(shop: Shop) -> None:
     reply = shop.step(template_name="refactor", goal="\x1b[2J" + "long " * 50, inputs={"target": "x"})
-    assert reply["status"] == "ok"
+    assert reply["status"] == StepsStatus.OK
 
     said = command("watch", "--once", cwd=shop.root)
 
@@ -81,7 +83,10 @@ def test_it_goes_on_as_things_happen_until_somebody_stops_it(shop: Shop) -> None
         status = seen.wait(60)
         stopped.cancel()
 
-    assert [first["runs"][0]["lifecycle"], second["runs"][0]["lifecycle"]] == ["running", "paused"]
+    assert [first["runs"][0]["lifecycle"], second["runs"][0]["lifecycle"]] == [
+        Lifecycle.RUNNING,
+        Lifecycle.PAUSED,
+    ]
     assert status == 130
 
 

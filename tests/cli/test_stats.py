@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from handrail.engine.model import Actor, Event
+from handrail.engine.model import Actor, Event, Lifecycle
+from handrail.engine.refusals import RefusalCode
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.records import format_rfc3339
 from handrail.stores.sql.summaries import SqlMeasures
 from helpers.printed_queries import PRINTED
@@ -70,7 +72,7 @@ def _completed(desk: Desk, *seconds: int) -> None:
     for each in seconds:
         desk.clock.move(seconds=each)
         told = desk.go_on(told["run"], told["token"])
-    assert told["lifecycle"] == "completed"
+    assert told["lifecycle"] == Lifecycle.COMPLETED
 
 
 def _abandoned(desk: Desk) -> None:
@@ -78,7 +80,7 @@ def _abandoned(desk: Desk) -> None:
     desk.clock.move(seconds=10)
     desk.go_on(told["run"], told["token"])
     desk.clock.move(minutes=30)
-    assert desk.send(told["run"], Event("abandon", note="gone quiet"))["lifecycle"] == "abandoned"
+    assert desk.send(told["run"], Event("abandon", note="gone quiet"))["lifecycle"] == Lifecycle.ABANDONED
 
 
 def _failed(desk: Desk) -> None:
@@ -86,21 +88,21 @@ def _failed(desk: Desk) -> None:
     desk.clock.move(seconds=4)
     desk.go_on(told["run"], told["token"])
     desk.clock.move(seconds=6)
-    assert desk.send(told["run"], Event("fail", note="cannot be done"))["lifecycle"] == "failed"
+    assert desk.send(told["run"], Event("fail", note="cannot be done"))["lifecycle"] == Lifecycle.FAILED
 
 
 def _refused(desk: Desk) -> None:
     told = desk.start(pinned(ENDLESS))
     run, token = told["run"], told["token"]
-    assert [desk.send(run, "nope")["code"] for _ in range(2)] == ["no_row", "no_row"]
-    assert desk.send(run, "go", "no token at all")["code"] == "malformed"
+    assert [desk.send(run, "nope")["code"] for _ in range(2)] == [RefusalCode.NO_ROW, RefusalCode.NO_ROW]
+    assert desk.send(run, "go", "no token at all")["code"] == RefusalCode.MALFORMED
     desk.clock.move(minutes=11)
-    assert desk.send(run, "go", token)["code"] == "expired"
+    assert desk.send(run, "go", token)["code"] == RefusalCode.EXPIRED
 
 
 def _paused(desk: Desk) -> None:
     run = desk.start(pinned(ENDLESS))["run"]
-    assert desk.send(run, Event("pause", by=Actor.PERSON))["lifecycle"] == "paused"
+    assert desk.send(run, Event("pause", by=Actor.PERSON))["lifecycle"] == Lifecycle.PAUSED
 
 
 def table(rows: list[dict[str, Any]], *keys: str) -> list[tuple[Any, ...]]:
@@ -113,11 +115,11 @@ def table(rows: list[dict[str, Any]], *keys: str) -> list[tuple[Any, ...]]:
 @requirement("steps:tel.durations")
 def test_workflow_performance(past: Past) -> None:
     assert past.told["lifecycles"] == [
-        {"lifecycle": "running", "runs": 1},
-        {"lifecycle": "paused", "runs": 1},
-        {"lifecycle": "completed", "runs": 2},
-        {"lifecycle": "failed", "runs": 1},
-        {"lifecycle": "abandoned", "runs": 1},
+        {"lifecycle": Lifecycle.RUNNING, "runs": 1},
+        {"lifecycle": Lifecycle.PAUSED, "runs": 1},
+        {"lifecycle": Lifecycle.COMPLETED, "runs": 2},
+        {"lifecycle": Lifecycle.FAILED, "runs": 1},
+        {"lifecycle": Lifecycle.ABANDONED, "runs": 1},
     ]
     assert past.told["workflows"] == [
         {
@@ -197,15 +199,15 @@ def test_step_performance_is_that_of_the_printed_queries(past: Past) -> None:
 @requirement("steps:tel.events", "steps:tel.errors")
 def test_telemetry_insights(past: Past) -> None:
     assert table(past.told["entries"]["kinds"], "kind", "entries") == [
-        ("token_generated", 5),
-        ("workflow_state_transition", 5),
-        ("error_occurred", 4),
-        ("step_started", 4),
-        ("workflow_created", 3),
-        ("step_completed", 1),
-        ("step_failed", 1),
-        ("token_expired", 1),
-        ("token_validated", 1),
+        (EntryKind.TOKEN_GENERATED, 5),
+        (EntryKind.WORKFLOW_STATE_TRANSITION, 5),
+        (EntryKind.ERROR_OCCURRED, 4),
+        (EntryKind.STEP_STARTED, 4),
+        (EntryKind.WORKFLOW_CREATED, 3),
+        (EntryKind.STEP_COMPLETED, 1),
+        (EntryKind.STEP_FAILED, 1),
+        (EntryKind.TOKEN_EXPIRED, 1),
+        (EntryKind.TOKEN_VALIDATED, 1),
     ]
     tokens = past.told["tokens"]
     assert {name: tokens[name] for name in ("since", "generated", "validated", "expired")} == {
@@ -216,7 +218,7 @@ def test_telemetry_insights(past: Past) -> None:
     }
     assert tokens["expiry_rate"] == pytest.approx(100 / 22)
     assert past.told["errors"]["codes"] == [
-        {"code": "no_row", "entries": 2, "meaning": "this state does not know the trigger"},
+        {"code": RefusalCode.NO_ROW, "entries": 2, "meaning": "this state does not know the trigger"},
         {
             "code": "expired",
             "entries": 1,
@@ -297,7 +299,7 @@ def test_since_begins_every_window_and_runs_and_steps_are_of_all_time(past: Past
     late = handrail("stats", "--since", "1h", "--json", "--store", past.path).data
 
     assert [row["day"] for row in told["started"]["days"]] == [past.eight_ago, past.three_ago, past.today]
-    assert {row["kind"]: row["entries"] for row in told["entries"]["kinds"]}["workflow_created"] == 6
+    assert {row["kind"]: row["entries"] for row in told["entries"]["kinds"]}[EntryKind.WORKFLOW_CREATED] == 6
     assert told["tokens"]["generated"] == 13
     times = {told[name]["since"] for name in ("entries", "tokens", "errors", "started")}
     assert len(times) == 1

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.runtime.errors import FaultCode
 from helpers.history import History, history
 from helpers.program import PROGRAM, handrail
 
@@ -121,7 +122,7 @@ def test_a_refusal_is_json_too_if_json_was_asked_for(past: History, tmp_path: Pa
 
     assert said.status == 1
     assert said.data["error"] == {
-        "code": "not_writable",
+        "code": FaultCode.NOT_WRITABLE,
         "message": f"{tmp_path / 'new' / 'handrail.db'} is a store already",
         "repair": "name a file that is not there, or an empty database",
     }

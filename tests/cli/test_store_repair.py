@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.engine.refusals import TroubleCode
 from helpers import faulty_disk
 from helpers.program import PROGRAM, handrail
 from helpers.task_project import TASKS, Project
@@ -52,7 +53,7 @@ def test_a_damaged_run_says_what_was_found_and_goes_on_after_a_restore(project: 
     said = handrail("repair", "--json", cwd=project.project)
 
     assert said.status == 1
-    assert said.data["trouble"]["code"] == "damaged"
+    assert said.data["trouble"]["code"] == TroubleCode.DAMAGED
     assert "handrail repair --restore 1" in said.data["trouble"]["repair"]
     restored = handrail("repair", "tasks", "--restore", "1", "--json", cwd=project.project)
     assert (restored.status, restored.data["state"], restored.data["trouble"]) == (0, "DRAFT", None)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from handrail.clients.hooks import MAX_BRIEF_BYTES, shorten_text
+from handrail.engine.refusals import RefusalCode
 from helpers.hooks import Shop
 from helpers.program import command
 
@@ -83,7 +84,7 @@ def test_a_run_is_told_with_its_step_what_is_asked_and_what_to_call(shop: Shop) 
 def test_what_was_refused_last_is_told(shop: Shop) -> None:
     run = shop.start()
     token = shop.step(execution_id=run)["new_step_token"]
-    assert shop.step(step_token=token, model_output_so_far=OUTPUT)["code"] == "contract"
+    assert shop.step(step_token=token, model_output_so_far=OUTPUT)["code"] == RefusalCode.CONTRACT
 
     assert "\nRefused last: `contract` by `survey`.\nCall next: " in told(shop)
 

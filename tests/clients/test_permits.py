@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from handrail.clients.permits import Permits, leave_permit
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.system import state_folder
 from helpers.crash import said_by
 from helpers.hooks import Shop, context, store_key
@@ -29,7 +30,7 @@ def permits() -> list[Path]:
 
 def refused(reply: dict[str, object]) -> bool:
     """True if the word was refused for want of a permit; then the person is told what to do."""
-    if reply.get("code") != "not_yours":
+    if reply.get("code") != RefusalCode.NOT_YOURS:
         return False
     assert str(reply["message_to_user"]).startswith(
         "Accio is not possible now: only you can say it, by typing it. Type the word alone in the chat"
@@ -62,7 +63,7 @@ def test_who_only_looks_needs_no_permit_and_uses_none(shop: Shop) -> None:
 def test_a_word_that_is_refused_anyhow_leaves_the_permit(shop: Shop) -> None:
     shop.hook("prompt", prompt="Reverto")
 
-    assert shop.say("Reverto", Permits)["code"] == "refused"
+    assert shop.say("Reverto", Permits)["code"] == RefusalCode.REFUSED
     assert len(permits()) == 1
 
 

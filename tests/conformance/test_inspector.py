@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from handrail.app.faces import StepsStatus
+from handrail.engine.refusals import RefusalCode
 from helpers.foreign_clients import Inspector, Remote, Server
 from helpers.http_servers import site
 from helpers.requirement import requirement
@@ -64,7 +66,7 @@ def test_the_inspector_walks_a_run_to_its_end(server: Server, era: str) -> None:
     assert (second["status"], second["next_step_contract"]["step_name"]) == ("ok", "fulfil")
     patch = _output("The tea is made", "patch")
     last = inspector.call(step_token=second["new_step_token"], model_output_so_far=patch)
-    assert last["structuredContent"]["status"] == "task_closed"
+    assert last["structuredContent"]["status"] == StepsStatus.TASK_CLOSED
     assert last["structuredContent"]["synthesis"]["outcome_summary"] == "The tea is made"
     assert last["content"][0]["text"].startswith("status **task_closed**")
     [content] = inspector.result("resources/read", "--uri", f"workflow-status://{first['execution_id']}")[
@@ -97,7 +99,7 @@ def test_the_inspector_finds_no_error_in_the_tools_of_any_face_over_http(era: st
             assert json.loads(done.stdout)["result"]["tools"][0]["name"] == first
         started = Inspector(Remote(at.project, served.url("steps")), era).call(template_name="brief")
 
-    assert started["structuredContent"]["status"] == "ok"
+    assert started["structuredContent"]["status"] == StepsStatus.OK
 
 
 @requirement("steps:tool.forms")
@@ -110,7 +112,10 @@ def test_the_inspector_shows_a_refusal_as_an_answer(server: Server) -> None:
     assert done.returncode == 5
     told = json.loads(done.stdout)["result"]
     assert told["isError"] is True
-    assert (told["structuredContent"]["status"], told["structuredContent"]["code"]) == ("error", "form")
+    assert (told["structuredContent"]["status"], told["structuredContent"]["code"]) == (
+        StepsStatus.ERROR,
+        RefusalCode.FORM,
+    )
     assert '- needed: recover: {"execution_id"}' in told["content"][0]["text"]
 
 

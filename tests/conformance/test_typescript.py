@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from handrail.app.faces import StepsStatus
+from handrail.engine.refusals import RefusalCode
 from helpers.foreign_clients import Server, run_script
 from helpers.http_servers import site
 from helpers.requirement import requirement
@@ -136,7 +138,7 @@ def _assert_walked(seen: dict[str, Any], version: str | None) -> None:
 
 def _assert_started(started: dict[str, Any]) -> None:
     reply = started["reply"]
-    assert (started["failed"], reply["status"]) == (False, "ok")
+    assert (started["failed"], reply["status"]) == (False, StepsStatus.OK)
     assert reply["next_step_contract"]["step_name"] == "reproduce"
     assert (
         "Name a cause; what happens is all that counts here"
@@ -151,7 +153,11 @@ def _assert_started(started: dict[str, Any]) -> None:
 def _assert_refused(refused: dict[str, Any], started: dict[str, Any]) -> None:
     """A refusal reaches the client as an answer, and the token is still good."""
     reply = refused["reply"]
-    assert (refused["failed"], reply["status"], reply["code"]) == (True, "error", "contract")
+    assert (refused["failed"], reply["status"], reply["code"]) == (
+        True,
+        StepsStatus.ERROR,
+        RefusalCode.CONTRACT,
+    )
     assert reply["why"]["needed"] == [
         "artifacts must hold one of type `reproduction`; types handed in: none",
         "confidence must be at least 0.6; it is 0.5",

@@ -13,6 +13,7 @@ import anyio
 import pytest
 from mcp import Client
 
+from handrail.app.faces import StepsStatus
 from helpers.http_clients import Wire, walk
 from helpers.http_servers import Answered, Site, site
 from helpers.metrics import figures, read
@@ -150,7 +151,7 @@ def test_a_server_that_is_killed_between_calls_is_not_noticed(mortal: Team) -> N
     for _ in range(6):
         told = mortal.call(step_token=told.token, model_output_so_far=note())
 
-    assert told.code == "task_closed"
+    assert told.code == StepsStatus.TASK_CLOSED
     assert whole(mortal.at.store).revision(told.run) == 7
 
 
@@ -179,7 +180,7 @@ def test_a_server_that_is_killed_in_a_call_is_made_good_by_the_same_call_again(m
     assert len(failed) == 1
     assert "502 Bad Gateway" in str(answers[failed[0]])
     again = mortal.call(step_token=begun[failed[0]].token, model_output_so_far=note())
-    assert again.code == "ok"
+    assert again.code == StepsStatus.OK
     assert [whole(mortal.at.store).revision(one.run) for one in begun] == [2, 2]
 
 
@@ -201,7 +202,7 @@ def test_a_server_that_is_ending_is_not_noticed(mortal: Team) -> None:
         answers = [call.result() for call in calls]
 
     assert listed == [[TOOL]] * 6
-    assert [one.code for one in answers if isinstance(one, Told)] == ["ok", "ok"]
+    assert [one.code for one in answers if isinstance(one, Told)] == [StepsStatus.OK, StepsStatus.OK]
     assert ending.process.wait(60) == 0
 
 

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from handrail.app.faces import StepsStatus
 from handrail.http.metrics import Metrics
 from helpers.deploy_files import FOLDER, ROOT, wrong
 from helpers.http_clients import Wire
@@ -67,4 +68,4 @@ def test_a_backup_made_while_a_server_works_has_all_that_was_acknowledged(tmp_pa
     with site(at) as served:
         given = {"step_token": begun.token, "model_output_so_far": note()}
         told = asyncio.run(Wire(served, "steps", "auto").call(1, TOOL, given))
-    assert (told.code, told.run) == ("ok", begun.run)
+    assert (told.code, told.run) == (StepsStatus.OK, begun.run)

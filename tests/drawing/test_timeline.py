@@ -5,6 +5,7 @@ import pytest
 
 from drawing.test_svg import HOSTILE, NS
 from handrail.drawing.timeline import RefusedCall, TimelineLane, TimelineOptions, WaitBar
+from handrail.engine.refusals import RefusalCode
 from helpers.drawings import rows_of, timeline
 
 
@@ -81,7 +82,7 @@ def test_with_too_many_states_the_shortest_share_a_row() -> None:
 
 
 def test_a_timeline_is_told_in_words_too() -> None:
-    root = picture(RUN, (RefusedCall(at(2), "frame", "not_accepted"),))
+    root = picture(RUN, (RefusedCall(at(2), "frame", RefusalCode.NOT_ACCEPTED),))
     assert (root.get("role"), root.findtext(f"{NS}title")) == ("img", "a run")
     assert root.findtext(f"{NS}desc") == (
         "3 steps. It waited 4 min for the agent. It waited 4 min for a person. It waited 1 min for a check. "
@@ -90,7 +91,9 @@ def test_a_timeline_is_told_in_words_too() -> None:
 
 
 def test_a_run_without_steps_is_an_empty_timeline() -> None:
-    root = picture((), (RefusedCall(at(1), "", "not_running"), RefusedCall(at(2), "", "not_running")))
+    root = picture(
+        (), (RefusedCall(at(1), "", RefusalCode.NOT_RUNNING), RefusedCall(at(2), "", RefusalCode.NOT_RUNNING))
+    )
     assert root.findtext(f"{NS}desc") == "0 steps. 2 calls were refused."
     assert of_class(root, "row") == []
     assert picture(()).findtext(f"{NS}desc") == "0 steps."
@@ -180,8 +183,8 @@ def test_stretches_that_cannot_be_told_apart_are_one_bar() -> None:
 
 def test_refusals_are_flags_on_the_row_of_their_state_or_of_their_time() -> None:
     refused = (
-        RefusedCall(at(1), "frame", "not_accepted"),
-        RefusedCall(at(1.001), "frame", "not_accepted"),
+        RefusedCall(at(1), "frame", RefusalCode.NOT_ACCEPTED),
+        RefusedCall(at(1.001), "frame", RefusalCode.NOT_ACCEPTED),
         RefusedCall(at(1.002), "frame", "expired"),
         RefusedCall(at(7), "frame", "forged"),
         RefusedCall(at(-1), "frame", "malformed"),
@@ -227,7 +230,7 @@ def test_hostile_names_stay_text(name: str) -> None:
 
 def test_a_thousand_steps_are_few_rows_and_no_more_bars_than_can_be_seen() -> None:
     run = tuple(stretch(n, f"s{n % 34}", "agent", n * 3, n * 3 + 2) for n in range(1000))
-    refused = tuple(RefusedCall(at(n * 3 + 1), f"s{n % 34}", "not_accepted") for n in range(1000))
+    refused = tuple(RefusedCall(at(n * 3 + 1), f"s{n % 34}", RefusalCode.NOT_ACCEPTED) for n in range(1000))
     text = timeline("long", run, refused)
     root = ET.XML(text)
     assert len(of_class(root, "row")) == 34

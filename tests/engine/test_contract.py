@@ -6,6 +6,7 @@ import pytest
 from handrail.engine.contract import Violation, find_schema_problem, find_violations
 from handrail.engine.facts import Value
 from handrail.engine.model import Contract, FactReading, Tool
+from handrail.engine.refusals import RefusalCode
 from helpers.workflows import output, refused, started, states, workflow
 
 PATCH: dict[str, Value] = {"type": "patch", "title": "The change", "content": "--- a"}
@@ -307,7 +308,7 @@ def test_an_output_that_breaks_the_contract_moves_nothing_and_names_each_path() 
     flow = workflow(STEP)
     run = started(flow)
     refusal = refused(flow, run, "continue", {}, **output(confidence=0.1, comment="x"))
-    assert (refusal.code, refusal.rule) == ("contract", "mend")
+    assert (refusal.code, refusal.rule) == (RefusalCode.CONTRACT, "mend")
     assert refusal.seen == (
         FactReading("output.comment", "x"),
         FactReading("output.artifacts", []),
@@ -353,7 +354,7 @@ def test_what_a_refusal_saw_can_be_written_down_even_if_the_output_cannot() -> N
 def test_no_tool_of_the_same_name_gets_round_the_contract() -> None:
     flow = workflow(STEP)
     tricked = replace(flow, tools={"continue": Tool("continue", flow.place)})
-    assert refused(tricked, started(tricked), "continue").code == "contract"
+    assert refused(tricked, started(tricked), "continue").code == RefusalCode.CONTRACT
 
 
 def test_a_schema_that_allows_no_other_field_does_not_forbid_the_common_ones() -> None:

@@ -3,6 +3,7 @@ import pytest
 from handrail.engine.contract import COMMON_FACTS, declare_output_facts, read_output_facts
 from handrail.engine.facts import Value
 from handrail.engine.model import Contract, FactReading
+from handrail.engine.refusals import RefusalCode
 from helpers.workflows import moved, output, refused, started, states, workflow
 
 SCHEMA: dict[str, Value] = {
@@ -159,7 +160,7 @@ def test_an_output_that_no_row_accepts_is_refused_with_each_line() -> None:
     refusal = refused(
         flow, started(flow), "continue", {}, **output(count=1, hint="go", notes={"done": False})
     )
-    assert (refusal.code, refusal.rule) == ("not_accepted", "look.1, look.2, look.3, look.4")
+    assert (refusal.code, refusal.rule) == (RefusalCode.NOT_ACCEPTED, "look.1, look.2, look.3, look.4")
     assert refusal.seen == (
         FactReading("output.count", 1),
         FactReading("output.hint", "go"),
@@ -178,5 +179,5 @@ def test_an_output_that_no_row_accepts_is_refused_with_each_line() -> None:
 def test_a_claim_of_the_wrong_shape_never_counts_as_true(notes: Value) -> None:
     flow = workflow(FLOW)
     refusal = refused(flow, started(flow), "continue", {}, **output(count=1, notes=notes))
-    assert (refusal.code, refusal.rule) == ("guard_error", "look.4")
+    assert (refusal.code, refusal.rule) == (RefusalCode.GUARD_ERROR, "look.4")
     assert refusal.seen[0] == FactReading("output.notes", notes)

@@ -2,6 +2,7 @@ import pytest
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Actor, Event, FactReading, Option
+from handrail.engine.refusals import RefusalCode
 from helpers.workflows import idle, moved, refused, started, states, workflow
 
 FLOW = """
@@ -83,7 +84,7 @@ def test_an_input_that_is_missing_unknown_or_wrong_is_refused(
 ) -> None:
     flow = workflow(FLOW)
     refusal = refused(flow, idle(flow), Event("start", given))
-    assert (refusal.code, refusal.rule) == ("arguments", "start")
+    assert (refusal.code, refusal.rule) == (RefusalCode.ARGUMENTS, "start")
     assert (refusal.seen, refusal.needed) == ((FactReading(name, value),), (needed,))
     assert refusal.next == (Option("start", Actor.AGENT),)
 
@@ -102,7 +103,7 @@ def test_an_input_that_is_missing_unknown_or_wrong_is_refused(
 def test_an_input_that_could_not_be_kept_is_refused_in_words_that_can(name: str, value: Value) -> None:
     flow = workflow(FLOW)
     refusal = refused(flow, idle(flow), Event("start", {"goal": "x", name: value}))
-    assert refusal.code == "arguments"
+    assert refusal.code == RefusalCode.ARGUMENTS
     assert refusal.seen == (FactReading(name, f"<{type(value).__name__} that cannot be written down>"),)
 
 
@@ -138,7 +139,7 @@ def test_a_workflow_without_inputs_takes_none() -> None:
 def test_the_parameters_of_a_tool_are_checked(given: dict[str, Value], names: list[str]) -> None:
     flow = workflow(FLOW)
     refusal = refused(flow, started(flow, goal="x"), Event("note", given))
-    assert (refusal.code, refusal.rule) == ("arguments", "note")
+    assert (refusal.code, refusal.rule) == (RefusalCode.ARGUMENTS, "note")
     assert [seen.fact for seen in refusal.seen] == names
     assert [option.trigger for option in refusal.next] == ["note", "plain"]
 
@@ -147,7 +148,7 @@ def test_a_parameter_that_is_not_given_has_its_default() -> None:
     flow = workflow(FLOW)
     assert states(moved(flow, started(flow, goal="x"), "note", {}, text="hi")) == ["Away"]
     refusal = refused(flow, started(flow, goal="x"), "note", {}, text="hi", count=2)
-    assert (refusal.code, refusal.seen) == ("not_accepted", (FactReading("event.count", 2),))
+    assert (refusal.code, refusal.seen) == (RefusalCode.NOT_ACCEPTED, (FactReading("event.count", 2),))
 
 
 FREE = """
@@ -163,7 +164,7 @@ def test_a_trigger_that_declares_nothing_takes_whatever_could_be_kept() -> None:
     flow = workflow(FREE)
     assert states(moved(flow, started(flow), "go", {}, tasks=[{"name": "x"}])) == ["Away"]
     refusal = refused(flow, started(flow), "go", {}, tasks=[{"name": "\ud800"}, float("nan")])
-    assert (refusal.code, refusal.rule) == ("arguments", "go")
+    assert (refusal.code, refusal.rule) == (RefusalCode.ARGUMENTS, "go")
     assert refusal.seen == (FactReading("go", "<dict that cannot be written down>"),)
     assert refusal.needed == (
         "tasks[0].name must be a text without halves of characters",
@@ -175,7 +176,7 @@ def test_a_trigger_that_declares_nothing_takes_whatever_could_be_kept() -> None:
 def test_a_note_that_could_not_be_kept_is_refused_whatever_it_comes_with(trigger: str) -> None:
     flow = workflow(FREE)
     refusal = refused(flow, started(flow), Event(trigger, note="half \ud83d"))
-    assert (refusal.code, refusal.rule) == ("arguments", "event.note")
+    assert (refusal.code, refusal.rule) == (RefusalCode.ARGUMENTS, "event.note")
     assert refusal.seen == (FactReading("event.note", "<str that cannot be written down>"),)
     assert refusal.needed == ("event.note must be a text without halves of characters",)
     assert [option.trigger for option in refusal.next] == ["go"]
@@ -183,5 +184,5 @@ def test_a_note_that_could_not_be_kept_is_refused_whatever_it_comes_with(trigger
 
 def test_a_tool_without_parameters_takes_none() -> None:
     flow = workflow(FLOW)
-    assert refused(flow, started(flow, goal="x"), "plain", {}, text="hi").code == "arguments"
+    assert refused(flow, started(flow, goal="x"), "plain", {}, text="hi").code == RefusalCode.ARGUMENTS
     assert states(moved(flow, started(flow, goal="x"), "plain")) == ["Away"]

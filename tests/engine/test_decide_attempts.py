@@ -1,7 +1,8 @@
 import pytest
 
 from handrail.engine.facts import PENDING
-from handrail.engine.model import Accepted, FactReading, Run, Waiting, Workflow
+from handrail.engine.model import Accepted, FactReading, Lifecycle, Run, Waiting, Workflow
+from handrail.engine.refusals import RefusalCode
 from helpers.workflows import GATED, moved, output, refused, send, started, states, workflow
 
 FLOW = """
@@ -44,7 +45,7 @@ def test_without_such_a_row_the_run_fails_with_a_reason() -> None:
     flow = workflow(FLOW)
     decision = send(flow, used_up(flow), "again")
     assert isinstance(decision, Accepted)
-    assert (decision.run.lifecycle, decision.run.open) == ("failed", ())
+    assert (decision.run.lifecycle, decision.run.open) == (Lifecycle.FAILED, ())
     assert decision.run.reason == (
         "row `again` leads to a state whose attempts are used up, and no other row is open"
     )
@@ -62,7 +63,7 @@ def test_staying_is_no_attempt() -> None:
 def test_attempts_count_over_the_whole_run_whichever_way_the_state_is_reached() -> None:
     flow = workflow(FLOW)
     run = moved(flow, used_up(flow), "back")
-    assert moved(flow, run, "go").lifecycle == "failed"
+    assert moved(flow, run, "go").lifecycle == Lifecycle.FAILED
 
 
 ASKED = """
@@ -91,7 +92,7 @@ def judging(flow: Workflow) -> Run:
 def test_an_output_that_the_row_to_a_used_up_state_does_not_accept_is_told_by_that_line_too() -> None:
     flow = workflow(ASKED, GATED)
     refusal = refused(flow, judging(flow), "continue", {"tests.pass": True}, **output(verdict="unsure"))
-    assert (refusal.code, refusal.rule) == ("not_accepted", "judge.2, judge.1")
+    assert (refusal.code, refusal.rule) == (RefusalCode.NOT_ACCEPTED, "judge.2, judge.1")
     assert refusal.seen == (FactReading("output.verdict", "unsure"),)
     assert refusal.needed == ('output.verdict = "good"', 'output.verdict = "again"')
 
@@ -102,19 +103,25 @@ def test_a_run_waits_before_it_fails_if_that_hangs_on_a_fact_to_come() -> None:
     decision = send(flow, run, "continue", {"tests.pass": PENDING}, **output(verdict="again"))
     assert isinstance(decision, Waiting)
     assert (decision.rule, decision.waits_for) == ("judge.1", ("tests.pass",))
-    assert moved(flow, run, "continue", {"tests.pass": True}, **output(verdict="again")).lifecycle == "failed"
+    assert (
+        moved(flow, run, "continue", {"tests.pass": True}, **output(verdict="again")).lifecycle
+        == Lifecycle.FAILED
+    )
 
 
 def test_a_guard_that_goes_wrong_on_the_way_to_a_used_up_state_is_an_error() -> None:
     flow = workflow(ASKED, GATED)
     refusal = refused(flow, judging(flow), "continue", {"tests.pass": "yes"}, **output(verdict="again"))
-    assert (refusal.code, refusal.rule) == ("guard_error", "judge.1")
+    assert (refusal.code, refusal.rule) == (RefusalCode.GUARD_ERROR, "judge.1")
 
 
 def test_another_row_is_taken_whatever_the_row_to_a_used_up_state_says() -> None:
     flow = workflow(ASKED, GATED)
     given = {"tests.pass": PENDING}
-    assert moved(flow, judging(flow), "continue", given, **output(verdict="good")).lifecycle == "completed"
+    assert (
+        moved(flow, judging(flow), "continue", given, **output(verdict="good")).lifecycle
+        == Lifecycle.COMPLETED
+    )
 
 
 THROUGH = """
@@ -150,7 +157,7 @@ def test_a_cap_behind_a_router_makes_the_router_take_its_next_row() -> None:
 def test_a_cap_behind_a_router_without_another_row_fails_the_run_as_it_was() -> None:
     flow = workflow(THROUGH)
     run = moved(flow, spent(flow), "go", {"plan.exists": False})
-    assert (run.lifecycle, run.open) == ("failed", ())
+    assert (run.lifecycle, run.open) == (Lifecycle.FAILED, ())
     assert run.reason.startswith("row `try` leads to a state whose attempts are used up")
     assert (run.vars, run.steps) == (spent(flow).vars, 3)
 
@@ -158,7 +165,7 @@ def test_a_cap_behind_a_router_without_another_row_fails_the_run_as_it_was() -> 
 def test_a_cap_holds_for_a_state_reached_through_a_variable() -> None:
     flow = workflow(THROUGH)
     run = moved(flow, spent(flow), "jump")
-    assert run.lifecycle == "failed"
+    assert run.lifecycle == Lifecycle.FAILED
     assert run.reason.startswith("row `jump` leads")
 
 
@@ -167,14 +174,14 @@ def test_a_cap_holds_for_a_variable_set_on_the_way_and_the_run_fails_with_what_i
     assert states(moved(flow, started(flow), "slip")) == ["Try"]
     run = moved(flow, moved(flow, started(flow), "shut"), "home")
     failed = moved(flow, run, "slip")
-    assert (failed.lifecycle, failed.vars) == ("failed", {"back": None})
+    assert (failed.lifecycle, failed.vars) == (Lifecycle.FAILED, {"back": None})
     assert failed.reason.startswith("row `leap` leads")
 
 
 def test_a_row_that_refuses_is_a_row_for_the_case_too() -> None:
     flow = workflow(THROUGH)
     refusal = refused(flow, spent(flow), "shut")
-    assert (refusal.code, refusal.rule) == ("refused", "too")
+    assert (refusal.code, refusal.rule) == (RefusalCode.REFUSED, "too")
 
 
 @pytest.mark.parametrize("cap", [1, 2, 5])
@@ -190,6 +197,6 @@ transitions: [{{id: again, from: Try, trigger: again, to: Try}}]
     )
     run = started(flow)
     entered = 1
-    while (run := moved(flow, run, "again")).lifecycle == "running":
+    while (run := moved(flow, run, "again")).lifecycle == Lifecycle.RUNNING:
         entered += 1
     assert entered == cap

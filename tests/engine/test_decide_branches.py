@@ -3,6 +3,7 @@ from msgspec.structs import replace
 
 from handrail.engine.facts import PENDING
 from handrail.engine.model import Actor, Event, FactReading, Lifecycle, Option, Run, Step, Waiting
+from handrail.engine.refusals import RefusalCode
 from helpers.workflows import GATED, moved, refused, send, started, states, workflow
 
 FLOW = """
@@ -28,7 +29,7 @@ TWO = Run(
 @pytest.mark.parametrize("step", [None, 0, 3, -1])
 def test_with_two_open_steps_the_event_must_say_which_it_is_for(step: int | None) -> None:
     refusal = refused(workflow(FLOW, GATED), TWO, Event("end", step=step))
-    assert (refusal.code, refusal.rule) == ("which_step", "open steps")
+    assert (refusal.code, refusal.rule) == (RefusalCode.WHICH_STEP, "open steps")
     assert refusal.seen == (FactReading("event.step", step),)
     assert refusal.needed == ("one of 1, 2",)
     assert Option("end", Actor.AGENT) in refusal.next
@@ -44,7 +45,7 @@ def test_a_step_that_is_over_cannot_be_meant() -> None:
     flow = workflow(FLOW, GATED)
     run = moved(flow, started(flow), "down")
     refusal = refused(flow, run, Event("down", step=1))
-    assert (refusal.code, refusal.needed) == ("which_step", ("one of 2",))
+    assert (refusal.code, refusal.needed) == (RefusalCode.WHICH_STEP, ("one of 2",))
 
 
 def test_the_other_step_is_left_as_it_is_and_in_its_place() -> None:
@@ -59,9 +60,9 @@ def test_the_other_step_is_left_as_it_is_and_in_its_place() -> None:
 def test_ending_one_of_two_does_not_complete_the_run_and_ending_the_last_does() -> None:
     flow = workflow(FLOW, GATED)
     one = moved(flow, TWO, Event("end", step=1))
-    assert (one.lifecycle, one.open) == ("running", (RIGHT,))
+    assert (one.lifecycle, one.open) == (Lifecycle.RUNNING, (RIGHT,))
     none = moved(flow, one, "end")
-    assert (none.lifecycle, none.open) == ("completed", ())
+    assert (none.lifecycle, none.open) == (Lifecycle.COMPLETED, ())
 
 
 def test_waiting_with_one_step_holds_the_event_there_only() -> None:
@@ -75,18 +76,18 @@ def test_waiting_with_one_step_holds_the_event_there_only() -> None:
 
 def test_a_trigger_of_the_other_step_is_none_of_this_one() -> None:
     refusal = refused(workflow(FLOW, GATED), TWO, Event("own", step=1), {"tests.pass": True})
-    assert (refusal.code, refusal.seen[0]) == ("no_row", FactReading("run.state", "Left"))
+    assert (refusal.code, refusal.seen[0]) == (RefusalCode.NO_ROW, FactReading("run.state", "Left"))
     assert [option.trigger for option in refusal.next] == ["down", "stay", "cross", "gate", "end", "own"]
 
 
 def test_using_up_the_attempts_in_one_branch_fails_the_whole_run() -> None:
     run = moved(workflow(FLOW, GATED), TWO, Event("cross", step=1))
-    assert (run.lifecycle, run.open) == ("failed", ())
+    assert (run.lifecycle, run.open) == (Lifecycle.FAILED, ())
 
 
 def test_a_state_that_the_workflow_does_not_know_is_told_and_never_guessed() -> None:
     run = replace(TWO, open=(Step(1, "Gone", 1),))
     refusal = refused(workflow(FLOW, GATED), run, "end")
-    assert (refusal.code, refusal.rule) == ("unknown_state", "states")
+    assert (refusal.code, refusal.rule) == (RefusalCode.UNKNOWN_STATE, "states")
     assert (refusal.seen, refusal.needed) == ((FactReading("run.state", "Gone"),), ("a state of `branches`",))
     assert refusal.next == ()

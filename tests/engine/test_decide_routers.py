@@ -2,7 +2,8 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.engine.facts import Value
-from handrail.engine.model import Accepted, Actor, Event, FactReading, Move, Option, Write
+from handrail.engine.model import Accepted, Actor, Event, FactReading, Lifecycle, Move, Option, Write
+from handrail.engine.refusals import RefusalCode
 from helpers.workflows import GATED, idle, moved, refused, send, started, states, workflow
 
 FLOW = """
@@ -77,7 +78,7 @@ def test_a_router_leads_where_its_facts_say(changes: dict[str, Value], expected:
 def test_a_router_of_which_no_row_holds_refuses_and_changes_nothing() -> None:
     flow = workflow(FLOW)
     refusal = refused(flow, started(flow), "go", {**CODE, "plan.exists": False})
-    assert (refusal.code, refusal.rule) == ("router_stuck", "bug, sized")
+    assert (refusal.code, refusal.rule) == (RefusalCode.ROUTER_STUCK, "bug, sized")
     assert refusal.seen == (FactReading("item.type", "code"), FactReading("plan.exists", value=False))
     assert refusal.needed == ('item.type = "bugfix"', "plan.exists = true")
     assert refusal.next == (Option("go", Actor.AGENT),)
@@ -86,7 +87,7 @@ def test_a_router_of_which_no_row_holds_refuses_and_changes_nothing() -> None:
 def test_a_guard_that_goes_wrong_in_a_router_refuses_and_changes_nothing() -> None:
     flow = workflow(FLOW)
     refusal = refused(flow, started(flow), "go", {**CODE, "criteria.total": "many"})
-    assert (refusal.code, refusal.rule) == ("guard_error", "small")
+    assert (refusal.code, refusal.rule) == (RefusalCode.GUARD_ERROR, "small")
 
 
 def test_a_router_without_rows_refuses_by_its_name() -> None:
@@ -100,7 +101,7 @@ transitions: [{id: go, from: Home, trigger: go, to: nowhere}]
 """
     )
     refusal = refused(flow, started(flow), "go")
-    assert (refusal.code, refusal.rule) == ("router_stuck", "nowhere")
+    assert (refusal.code, refusal.rule) == (RefusalCode.ROUTER_STUCK, "nowhere")
     assert refusal.seen == (FactReading("run.state", "nowhere"),)
     assert refusal.needed == ("a row that leaves the router",)
 
@@ -126,7 +127,7 @@ def test_a_router_that_is_reached_twice_refuses_and_changes_nothing(trigger: str
     flow = workflow(LOOP)
     run = started(flow)
     refusal = refused(flow, run, trigger, {"plan.exists": False})
-    assert (refusal.code, refusal.rule) == ("router_loop", router)
+    assert (refusal.code, refusal.rule) == (RefusalCode.ROUTER_LOOP, router)
     assert refusal.seen == (FactReading("run.state", router),)
     assert refusal.needed == ("a way that leaves the routers",)
     assert (run.vars, states(run)) == ({"tries": ""}, ["Home"])
@@ -156,17 +157,17 @@ transitions:
 def test_a_workflow_may_begin_with_a_router() -> None:
     flow = workflow(FIRST, GATED)
     run = moved(flow, idle(flow), Event("start", {"size": "small"}), {"tests.pass": True})
-    assert (run.lifecycle, states(run), run.steps) == ("running", ["Small"], 1)
+    assert (run.lifecycle, states(run), run.steps) == (Lifecycle.RUNNING, ["Small"], 1)
 
 
 def test_a_workflow_may_end_as_soon_as_it_begins() -> None:
     flow = workflow(FIRST, GATED)
     run = moved(flow, idle(flow), Event("start", {"size": "large"}), {"tests.pass": True})
-    assert (run.lifecycle, run.open, run.steps) == ("completed", (), 0)
+    assert (run.lifecycle, run.open, run.steps) == (Lifecycle.COMPLETED, (), 0)
 
 
 def test_a_run_that_finds_no_way_out_of_its_first_router_has_not_started() -> None:
     flow = workflow(FIRST, GATED)
     refusal = refused(flow, idle(flow), Event("start", {"size": "small"}), {"tests.pass": False})
-    assert (refusal.code, refusal.rule) == ("router_stuck", "little, much")
+    assert (refusal.code, refusal.rule) == (RefusalCode.ROUTER_STUCK, "little, much")
     assert refusal.next == (Option("start", Actor.AGENT),)

@@ -2,6 +2,7 @@ import pytest
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Actor, Archive, Event, FactReading, Move, Option, Run, Write
+from handrail.engine.refusals import RefusalCode
 from helpers.workflows import GATED, moved, refused, send, started, states, workflow
 
 ROWS = """
@@ -55,14 +56,14 @@ def test_a_row_that_is_taken_is_told_with_its_move_and_its_text() -> None:
 def test_a_row_that_refuses_says_its_text_and_what_it_saw() -> None:
     flow = workflow(ROWS)
     refusal = refused(flow, home(), "go", facts("results.exists", "task.exists", "plan.exists"), where="left")
-    assert (refusal.code, refusal.rule, refusal.say) == ("refused", "shut", "no")
+    assert (refusal.code, refusal.rule, refusal.say) == (RefusalCode.REFUSED, "shut", "no")
     assert refusal.seen == (FactReading("results.exists", value=True), FactReading("task.exists", value=True))
     assert refusal.next == (Option("ask", Actor.PERSON),)
 
 
 def test_without_an_open_row_each_line_that_failed_is_told() -> None:
     refusal = refused(workflow(ROWS), home(), "go", facts("results.exists"), where="left")
-    assert (refusal.code, refusal.rule) == ("not_now", "shut, left, right, late")
+    assert (refusal.code, refusal.rule) == (RefusalCode.NOT_NOW, "shut, left, right, late")
     assert refusal.seen == (
         FactReading("task.exists", value=False),
         FactReading("plan.exists", value=False),
@@ -74,13 +75,13 @@ def test_without_an_open_row_each_line_that_failed_is_told() -> None:
 
 def test_what_came_with_the_event_is_looked_at_only_if_a_row_is_open() -> None:
     flow = workflow(ROWS)
-    assert refused(flow, home(), "go", facts(), where=5).code == "not_now"
-    assert refused(flow, home(), "go", facts("plan.exists"), where=5).code == "arguments"
+    assert refused(flow, home(), "go", facts(), where=5).code == RefusalCode.NOT_NOW
+    assert refused(flow, home(), "go", facts("plan.exists"), where=5).code == RefusalCode.ARGUMENTS
 
 
 def test_a_payload_that_no_open_row_accepts_is_told_line_by_line() -> None:
     refusal = refused(workflow(ROWS), home(), "go", facts("plan.exists"), where="up")
-    assert (refusal.code, refusal.rule) == ("not_accepted", "left, right")
+    assert (refusal.code, refusal.rule) == (RefusalCode.NOT_ACCEPTED, "left, right")
     assert refusal.seen == (FactReading("event.where", "up"),)
     assert refusal.needed == ('event.where == "left"', 'event.where == "right"')
     assert refusal.next == (Option("go", Actor.AGENT), Option("ask", Actor.PERSON))
@@ -89,7 +90,7 @@ def test_a_payload_that_no_open_row_accepts_is_told_line_by_line() -> None:
 @pytest.mark.parametrize("trigger", ["back", "look", "continue", "Home", ""])
 def test_a_trigger_that_the_state_does_not_know_is_refused_with_those_it_knows(trigger: str) -> None:
     refusal = refused(workflow(ROWS), home(), trigger, facts("plan.exists"))
-    assert (refusal.code, refusal.rule) == ("no_row", "Home")
+    assert (refusal.code, refusal.rule) == (RefusalCode.NO_ROW, "Home")
     assert refusal.seen == (FactReading("run.state", "Home"), FactReading("event.trigger", trigger))
     assert refusal.needed == ("a trigger that is open here",)
     assert [option.trigger for option in refusal.next] == ["go", "ask"]
@@ -99,7 +100,7 @@ def test_a_trigger_that_the_state_does_not_know_is_refused_with_those_it_knows(t
 def test_nobody_else_can_say_the_word_of_a_person(by: Actor) -> None:
     flow = workflow(ROWS)
     refusal = refused(flow, home(), Event("ask", by=by), facts())
-    assert (refusal.code, refusal.rule) == ("not_yours", "ask")
+    assert (refusal.code, refusal.rule) == (RefusalCode.NOT_YOURS, "ask")
     assert refusal.seen == (FactReading("event.by", by.value),)
     assert refusal.needed == ("event.by = person",)
     assert states(moved(flow, home(), Event("ask", by=Actor.PERSON), facts())) == ["Shut"]
@@ -122,7 +123,7 @@ def test_anybody_can_say_the_word_of_an_agent(by: Actor) -> None:
 def test_a_row_whose_guard_goes_wrong_refuses_and_is_never_jumped_over(fact: Value, error: str) -> None:
     given = {**facts("comments.exists"), "plan.exists": fact}
     refusal = refused(workflow(ROWS), home(), "go", given, where="left")
-    assert (refusal.code, refusal.rule) == ("guard_error", "left")
+    assert (refusal.code, refusal.rule) == (RefusalCode.GUARD_ERROR, "left")
     assert refusal.seen == (FactReading("plan.exists", fact), FactReading("guard.error", error))
     assert refusal.needed == ("`plan.exists` that can be evaluated",)
     assert refusal.next == (Option("ask", Actor.PERSON),)
@@ -130,7 +131,7 @@ def test_a_row_whose_guard_goes_wrong_refuses_and_is_never_jumped_over(fact: Val
 
 def test_a_fact_that_was_not_read_is_a_guard_that_goes_wrong() -> None:
     refusal = refused(workflow(ROWS), home(), "go", {}, where="left")
-    assert (refusal.code, refusal.rule) == ("guard_error", "shut")
+    assert (refusal.code, refusal.rule) == (RefusalCode.GUARD_ERROR, "shut")
     assert refusal.seen[1].value == 'UNKNOWN: No value with name "results.exists" found in Activation'
 
 
@@ -170,7 +171,7 @@ def test_a_guard_error_is_told_in_words_that_can_be_journalled(
 ) -> None:
     flow = workflow(ERRORS, GATED)
     refusal = refused(flow, started(flow), trigger, given)
-    assert (refusal.code, refusal.rule) == ("guard_error", rule)
+    assert (refusal.code, refusal.rule) == (RefusalCode.GUARD_ERROR, rule)
     assert refusal.seen[-1] == FactReading("guard.error", error)
 
 
@@ -217,7 +218,7 @@ def test_a_row_from_everywhere_leaves_all_states_but_those_excepted() -> None:
     flow = workflow(STAYS)
     there = moved(flow, started(flow), "on")
     assert states(there) == ["There"]
-    assert refused(flow, there, "on").code == "no_row"
+    assert refused(flow, there, "on").code == RefusalCode.NO_ROW
 
 
 def test_a_decision_is_the_same_each_time() -> None:
@@ -248,7 +249,7 @@ def test_an_edit_that_cannot_be_made_tells_what_is_wrong_with_it() -> None:
     flow = workflow(DRAFTS)
     given = {**GOOD, "marked.ok": False, "marked.problems": ["no such criterion"], "other.problems": ["x"]}
     refusal = refused(flow, started(flow), "mark", given)
-    assert refusal.code == "not_accepted"
+    assert refusal.code == RefusalCode.NOT_ACCEPTED
     assert refusal.seen == (
         FactReading("marked.ok", value=False),
         FactReading("marked.problems", ["no such criterion"]),
@@ -301,4 +302,4 @@ def test_what_is_needed_is_the_values_where_they_are_few_and_otherwise_the_line(
     flow = workflow(NEEDED)
     given = {"item.type": "code", "criteria.total": 0, "plan.exists": True, "task.exists": False}
     refusal = refused(flow, started(flow), trigger, given)
-    assert (refusal.code, refusal.needed) == ("not_now", (needed,))
+    assert (refusal.code, refusal.needed) == (RefusalCode.NOT_NOW, (needed,))

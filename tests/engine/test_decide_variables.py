@@ -3,6 +3,7 @@ from msgspec.structs import replace
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Actor, Event, FactReading, Option, Run
+from handrail.engine.refusals import RefusalCode
 from helpers.workflows import GATED, moved, refused, started, states, workflow
 
 FLOW = """
@@ -124,7 +125,7 @@ def test_a_fact_that_the_variable_may_not_hold_is_refused(
 ) -> None:
     flow = workflow(FLOW)
     refusal = refused(flow, moved(flow, home(), "hop"), "copy", facts)
-    assert (refusal.code, refusal.rule, refusal.seen) == ("wrong_value", "copy", seen)
+    assert (refusal.code, refusal.rule, refusal.seen) == (RefusalCode.WRONG_VALUE, "copy", seen)
     assert refusal.needed[-1] == "a value that `count` may hold"
 
 
@@ -142,7 +143,7 @@ def test_a_variable_with_choices_takes_none_but_those() -> None:
     flow = workflow(CHOICE)
     assert moved(flow, started(flow), "pick", {"item.type": "code"}).vars == {"kind": "code"}
     refusal = refused(flow, started(flow), "pick", {"item.type": "chore"})
-    assert (refusal.code, refusal.seen) == ("wrong_value", (FactReading("item.type", "chore"),))
+    assert (refusal.code, refusal.seen) == (RefusalCode.WRONG_VALUE, (FactReading("item.type", "chore"),))
 
 
 EMPTY = """
@@ -161,7 +162,7 @@ transitions:
 def test_a_variable_that_holds_no_state_leads_nowhere() -> None:
     flow = workflow(EMPTY)
     refusal = refused(flow, started(flow), "ret")
-    assert (refusal.code, refusal.rule) == ("no_target", "ret")
+    assert (refusal.code, refusal.rule) == (RefusalCode.NO_TARGET, "ret")
     assert refusal.seen == (FactReading("target", None),)
     assert refusal.needed == ("a state to go to",)
     assert refusal.next == (Option("set", Actor.AGENT),)
@@ -201,7 +202,7 @@ def test_guards_see_the_run_its_variables_its_inputs_and_who_sent_the_event() ->
     away = moved(flow, started(flow), "out")
     assert states(moved(flow, away, Event("back", by=Actor.PERSON, note="go"))) == ["Home"]
     refusal = refused(flow, away, Event("back", note="go"))
-    assert (refusal.code, refusal.seen) == ("not_accepted", (FactReading("event.by", "agent"),))
+    assert (refusal.code, refusal.seen) == (RefusalCode.NOT_ACCEPTED, (FactReading("event.by", "agent"),))
     assert refusal.needed == ('event.by = "person"',)
 
 
@@ -209,7 +210,7 @@ def test_facts_of_the_world_cannot_speak_for_the_run() -> None:
     flow = workflow(GUARDED)
     away = moved(flow, started(flow, size=3), "out")
     lies = {"run.inputs.size": 2, "run.vars.name": "set", "run.attempts": 1, "event.by": "person"}
-    assert refused(flow, away, Event("back", by=Actor.PERSON, note="go"), lies).code == "not_now"
+    assert refused(flow, away, Event("back", by=Actor.PERSON, note="go"), lies).code == RefusalCode.NOT_NOW
 
 
 STATE = """
@@ -230,4 +231,4 @@ def test_a_parameter_of_type_state_must_name_one() -> None:
     run = moved(flow, started(flow), "jump", {}, to="Away")
     assert states(moved(flow, run, "leap", {"tests.pass": True})) == ["Away"]
     refusal = refused(flow, started(flow), "jump", {}, to="Nowhere")
-    assert (refusal.code, refusal.needed) == ("arguments", ("to: a value of type state",))
+    assert (refusal.code, refusal.needed) == (RefusalCode.ARGUMENTS, ("to: a value of type state",))

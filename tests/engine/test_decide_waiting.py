@@ -3,6 +3,7 @@ from msgspec.structs import replace
 
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Event, FactReading, Lifecycle, Step, Waiting
+from handrail.engine.refusals import RefusalCode
 from helpers.workflows import GATED, idle, moved, output, refused, send, started, states, workflow
 
 FLOW = """
@@ -46,7 +47,7 @@ def test_it_goes_on_when_the_fact_has_come(*, passes: bool, expected: list[str] 
     held = run.open[0].held
     assert held is not None
     if expected is None:
-        assert refused(flow, run, held, {"tests.pass": passes}).code == "not_accepted"
+        assert refused(flow, run, held, {"tests.pass": passes}).code == RefusalCode.NOT_ACCEPTED
     else:
         after = moved(flow, run, held, {"tests.pass": passes})
         assert after.open == (Step(2, "Done", 1),)
@@ -74,14 +75,14 @@ def test_a_row_whose_payload_is_not_accepted_is_not_waited_for() -> None:
 def test_a_payload_that_no_row_accepts_is_refused_even_while_a_fact_is_pending() -> None:
     flow = workflow(FLOW, GATED)
     refusal = refused(flow, started(flow), Event("go", note="neither"), {"tests.pass": PENDING})
-    assert (refusal.code, refusal.rule) == ("not_accepted", "good, bad")
+    assert (refusal.code, refusal.rule) == (RefusalCode.NOT_ACCEPTED, "good, bad")
     assert refusal.needed == ('event.note == "good"', 'event.note == "bad"')
 
 
 def test_an_error_is_told_before_a_wait() -> None:
     flow = workflow(FLOW, GATED)
     refusal = refused(flow, started(flow), "both", {"tests.pass": PENDING, "person.agrees": "sure"})
-    assert (refusal.code, refusal.rule) == ("guard_error", "both")
+    assert (refusal.code, refusal.rule) == (RefusalCode.GUARD_ERROR, "both")
     assert refusal.seen[0] == FactReading("person.agrees", "sure")
 
 
@@ -115,7 +116,7 @@ def test_a_variable_is_not_set_to_a_fact_that_is_yet_to_come() -> None:
 def test_another_event_may_come_in_the_meantime() -> None:
     flow = workflow(FLOW, GATED)
     run = waiting(Event("go", note="good"), {"tests.pass": PENDING}).run
-    assert refused(flow, run, "unknown", {"tests.pass": PENDING}).code == "no_row"
+    assert refused(flow, run, "unknown", {"tests.pass": PENDING}).code == RefusalCode.NO_ROW
     assert moved(flow, run, Event("go", note="bad"), {"tests.pass": PENDING}).open == (Step(2, "Again", 1),)
 
 
@@ -155,7 +156,7 @@ def test_a_bad_output_is_refused_at_once_and_a_good_one_waits() -> None:
     flow = workflow(CONTRACT, GATED)
     run = started(flow)
     facts = {"tests.pass": PENDING}
-    assert refused(flow, run, "continue", facts, summary="x").code == "contract"
+    assert refused(flow, run, "continue", facts, summary="x").code == RefusalCode.CONTRACT
     decision = send(flow, run, "continue", facts, **output())
     assert isinstance(decision, Waiting)
     assert decision.run.open[0].held == Event("continue", output())

@@ -19,6 +19,7 @@ from handrail.engine.model import (
     Step,
     Workflow,
 )
+from handrail.engine.refusals import RefusalCode
 from helpers.requirement import requirement
 from helpers.workflows import moved, output, started, workflow
 
@@ -124,7 +125,10 @@ def test_a_step_that_stood_open_after_it_had_been_finished_once_is_no_further_at
 def test_only_a_run_that_has_ended_is_forked(lifecycle: Lifecycle, by: Actor) -> None:
     refused = no(fork(replace(ended(), lifecycle=lifecycle), by=by))
 
-    assert (refused.code, refused.seen) == ("not_ended", (FactReading("run.lifecycle", str(lifecycle)),))
+    assert (refused.code, refused.seen) == (
+        RefusalCode.NOT_ENDED,
+        (FactReading("run.lifecycle", str(lifecycle)),),
+    )
     assert (
         refused.next
         == {
@@ -140,8 +144,11 @@ def test_a_fork_begins_in_a_state_that_can_have_a_step(state: str) -> None:
     assert list_step_states(FLOW) == ("draft", "review", "publish")
     agents, persons = no(fork(ended(), state)), no(fork(ended(), state, by=Actor.PERSON))
 
-    assert (agents.code, agents.needed) == ("unknown_step", ("step_name = draft or review",))
-    assert (persons.code, persons.needed) == ("unknown_step", ("step_name = draft or review or publish",))
+    assert (agents.code, agents.needed) == (RefusalCode.UNKNOWN_STEP, ("step_name = draft or review",))
+    assert (persons.code, persons.needed) == (
+        RefusalCode.UNKNOWN_STEP,
+        ("step_name = draft or review or publish",),
+    )
     assert (agents.next, persons.next) == ((Option("fork", Actor.AGENT),), (Option("fork", Actor.PERSON),))
     shown = state if state != "\ud800" else "<str that cannot be written down>"
     assert agents.seen == (FactReading("step_name", shown),)
@@ -151,7 +158,7 @@ def test_a_fork_begins_in_a_state_that_can_have_a_step(state: str) -> None:
 @pytest.mark.parametrize("by", [Actor.AGENT, Actor.SERVER])
 def test_an_agent_does_not_fork_further_on_than_the_run_came_a_person_does(by: Actor) -> None:
     refused = no(fork(ended(), "publish", by=by))
-    assert (refused.code, refused.needed) == ("later_step", ("step_name = draft or review",))
+    assert (refused.code, refused.needed) == (RefusalCode.LATER_STEP, ("step_name = draft or review",))
     assert refused.next == (Option("fork", Actor.PERSON),)
 
     found = made(fork(ended(), "publish", by=Actor.PERSON))
@@ -163,7 +170,7 @@ def test_an_agent_does_not_fork_into_a_step_whose_attempts_are_used_up_a_person_
     run = replace(ended(), attempts={"draft": 1, "review": 2, "publish": 1})
     been = frozenset({"draft", "review"})
     refused = no(fork(run, "review", stood="publish", finished=been))
-    assert (refused.code, refused.rule) == ("attempts_spent", "review")
+    assert (refused.code, refused.rule) == (RefusalCode.ATTEMPTS_SPENT, "review")
     assert (refused.seen, refused.needed) == ((FactReading("run.attempts", 2),), ("run.attempts < 2",))
     assert refused.next == (Option("fork", Actor.PERSON),)
 
@@ -173,7 +180,9 @@ def test_an_agent_does_not_fork_into_a_step_whose_attempts_are_used_up_a_person_
     assert stood.open == (Step(3, "publish", 1),), "it was left open: that is no further attempt"
 
 
-@pytest.mark.parametrize(("state", "code"), [("", "unknown_step"), ("draft", "later_step")])
+@pytest.mark.parametrize(
+    ("state", "code"), [("", RefusalCode.UNKNOWN_STEP), ("draft", RefusalCode.LATER_STEP)]
+)
 def test_a_run_that_never_had_a_step_is_forked_by_no_agent(state: str, code: str) -> None:
     refused = no(fork(ended(), state, stood="", finished=frozenset()))
 
@@ -203,13 +212,13 @@ transitions:
     assert (found.open, found.attempts) == ((Step(3, "review", 1),), {"review": 1})
     assert found.inputs == {"topic": None, "pages": 9, "size": 5}
     assert found.vars == {"last": None, "fresh": True}, "a state that is gone cannot be held"
-    assert no(fork(ended(), "draft", of=mended)).code == "unknown_step"
-    assert no(fork(ended(), "print", of=mended)).code == "later_step"
+    assert no(fork(ended(), "draft", of=mended)).code == RefusalCode.UNKNOWN_STEP
+    assert no(fork(ended(), "print", of=mended)).code == RefusalCode.LATER_STEP
 
 
 def test_a_run_that_lives_elsewhere_is_not_forked() -> None:
     elsewhere = dataclasses.replace(FLOW, authority=Authority.FILES)
-    assert no(fork(ended(), of=elsewhere, by=Actor.PERSON)).code == "kept_elsewhere"
+    assert no(fork(ended(), of=elsewhere, by=Actor.PERSON)).code == RefusalCode.KEPT_ELSEWHERE
 
 
 def test_the_old_run_is_as_it_was() -> None:

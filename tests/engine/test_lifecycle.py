@@ -2,6 +2,7 @@ import pytest
 
 from handrail.engine.lifecycle import get_next_lifecycle, is_terminal
 from handrail.engine.model import Accepted, Actor, Event, FactReading, Lifecycle, Option, Refused, Run, Step
+from handrail.engine.refusals import RefusalCode
 from helpers.requirement import requirement
 from helpers.workflows import idle, moved, refused, send, started, states, workflow
 
@@ -36,7 +37,7 @@ HERE = Step(1, "Here", 1)
 
 
 def in_lifecycle(lifecycle: str) -> Run:
-    if lifecycle == "idle":
+    if lifecycle == Lifecycle.IDLE:
         return Run("run-1", "one-step", "digest")
     open_ = () if lifecycle in ENDS else (HERE,)
     return Run("run-1", "one-step", "digest", Lifecycle(lifecycle), open_, 1, {"Here": 1})
@@ -64,11 +65,11 @@ def test_a_decision_obeys_the_table(lifecycle: str, trigger: str, target: str) -
     decision = send(workflow(TEXT), in_lifecycle(lifecycle), Event(trigger, note="because"))
     if target == "-":
         assert isinstance(decision, Refused)
-        assert decision.code == "not_running"
+        assert decision.code == RefusalCode.NOT_RUNNING
         assert decision.seen == (FactReading("run.lifecycle", lifecycle),)
     elif trigger == "complete":
         assert isinstance(decision, Refused)
-        assert decision.code == "no_row"
+        assert decision.code == RefusalCode.NO_ROW
     else:
         assert isinstance(decision, Accepted)
         assert decision.run.lifecycle == target
@@ -78,16 +79,16 @@ def test_a_decision_obeys_the_table(lifecycle: str, trigger: str, target: str) -
 @pytest.mark.parametrize("trigger", [*TRIGGERS, "close", "unheard-of"])
 def test_a_terminal_lifecycle_is_never_left_and_offers_nothing(lifecycle: str, trigger: str) -> None:
     refusal = refused(workflow(TEXT), in_lifecycle(lifecycle), Event(trigger, note="because"))
-    assert (refusal.code, refusal.rule, refusal.next) == ("not_running", "lifecycle", ())
+    assert (refusal.code, refusal.rule, refusal.next) == (RefusalCode.NOT_RUNNING, "lifecycle", ())
 
 
 @pytest.mark.parametrize(
     ("lifecycle", "trigger", "needed"),
     [
-        ("paused", "close", "run.lifecycle = running"),
-        ("completed", "resume", "run.lifecycle = paused"),
-        ("running", "start", "run.lifecycle = idle"),
-        ("idle", "abandon", "run.lifecycle = running or paused"),
+        (Lifecycle.PAUSED, "close", "run.lifecycle = running"),
+        (Lifecycle.COMPLETED, "resume", "run.lifecycle = paused"),
+        (Lifecycle.RUNNING, "start", "run.lifecycle = idle"),
+        (Lifecycle.IDLE, "abandon", "run.lifecycle = running or paused"),
     ],
 )
 def test_a_refusal_says_which_lifecycle_is_needed(lifecycle: str, trigger: str, needed: str) -> None:
@@ -97,11 +98,11 @@ def test_a_refusal_says_which_lifecycle_is_needed(lifecycle: str, trigger: str, 
 @pytest.mark.parametrize(
     ("lifecycle", "trigger", "offers"),
     [
-        ("idle", "continue", (Option("start", Actor.AGENT),)),
-        ("paused", "continue", (Option("resume", Actor.PERSON), Option("abandon", Actor.PERSON))),
-        ("running", "resume", (Option("continue", Actor.AGENT), Option("close", Actor.AGENT))),
-        ("running", "fail", (Option("continue", Actor.AGENT), Option("close", Actor.AGENT))),
-        ("paused", "abandon", (Option("resume", Actor.PERSON), Option("abandon", Actor.PERSON))),
+        (Lifecycle.IDLE, "continue", (Option("start", Actor.AGENT),)),
+        (Lifecycle.PAUSED, "continue", (Option("resume", Actor.PERSON), Option("abandon", Actor.PERSON))),
+        (Lifecycle.RUNNING, "resume", (Option("continue", Actor.AGENT), Option("close", Actor.AGENT))),
+        (Lifecycle.RUNNING, "fail", (Option("continue", Actor.AGENT), Option("close", Actor.AGENT))),
+        (Lifecycle.PAUSED, "abandon", (Option("resume", Actor.PERSON), Option("abandon", Actor.PERSON))),
     ],
 )
 def test_a_refusal_offers_what_may_be_called_instead(
@@ -114,13 +115,14 @@ def test_a_refusal_offers_what_may_be_called_instead(
 @pytest.mark.parametrize("note", ["", "  \n\t"])
 def test_failing_abandoning_and_diverging_need_a_reason(trigger: str, note: str) -> None:
     refusal = refused(workflow(TEXT), in_lifecycle("running"), Event(trigger, note=note))
-    assert (refusal.code, refusal.rule) == ("reason", trigger)
+    assert (refusal.code, refusal.rule) == (RefusalCode.REASON, trigger)
     assert refusal.seen == (FactReading("event.note", note),)
     assert refusal.needed == ("a reason as event.note",)
 
 
 @pytest.mark.parametrize(
-    ("trigger", "lifecycle"), [("fail", "failed"), ("abandon", "abandoned"), ("diverge", "diverged")]
+    ("trigger", "lifecycle"),
+    [("fail", Lifecycle.FAILED), ("abandon", Lifecycle.ABANDONED), ("diverge", Lifecycle.DIVERGED)],
 )
 def test_an_end_closes_the_open_steps_and_keeps_the_reason(trigger: str, lifecycle: str) -> None:
     run = moved(workflow(TEXT), in_lifecycle("running"), Event(trigger, note="the disk is full"))
@@ -137,26 +139,31 @@ def test_a_pause_keeps_the_open_step_as_it_is_with_what_it_holds() -> None:
     held = Event("continue", {"summary": "x"})
     run = Run("run-1", "one-step", "d", Lifecycle.RUNNING, (Step(4, "Here", 2, held),), 4, {"Here": 2})
     paused = moved(workflow(TEXT), run, "pause")
-    assert (paused.lifecycle, paused.open) == ("paused", (Step(4, "Here", 2, held),))
+    assert (paused.lifecycle, paused.open) == (Lifecycle.PAUSED, (Step(4, "Here", 2, held),))
     assert moved(workflow(TEXT), paused, "resume") == run
 
 
 def test_a_paused_run_is_abandoned_with_a_reason() -> None:
     run = moved(workflow(TEXT), in_lifecycle("paused"), Event("abandon", note="gone quiet"))
-    assert (run.lifecycle, run.open, run.reason) == ("abandoned", (), "gone quiet")
+    assert (run.lifecycle, run.open, run.reason) == (Lifecycle.ABANDONED, (), "gone quiet")
 
 
 def test_a_run_is_completed_only_by_reaching_an_end() -> None:
     flow = workflow(TEXT)
-    assert refused(flow, started(flow), "complete").code == "no_row"
+    assert refused(flow, started(flow), "complete").code == RefusalCode.NO_ROW
     run = moved(flow, started(flow), "close")
-    assert (run.lifecycle, run.open) == ("completed", ())
+    assert (run.lifecycle, run.open) == (Lifecycle.COMPLETED, ())
 
 
 def test_a_start_opens_the_first_step() -> None:
     flow = workflow(TEXT)
     run = moved(flow, idle(flow), "start")
-    assert (run.lifecycle, states(run), run.steps, run.attempts) == ("running", ["Here"], 1, {"Here": 1})
+    assert (run.lifecycle, states(run), run.steps, run.attempts) == (
+        Lifecycle.RUNNING,
+        ["Here"],
+        1,
+        {"Here": 1},
+    )
 
 
 def test_controls_need_no_step_even_if_two_are_open() -> None:

@@ -7,6 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from handrail.app.faces import StepsStatus
+from handrail.engine.model import Lifecycle
 from handrail.runtime.tokens import TokenClaims, decode_token, sign_token
 from helpers.servers import Inside, Told, note
 
@@ -76,7 +78,7 @@ class Stage:
     foreign: str
 
     def scene(self, kind: str, form: str, lifecycle: str) -> Scene:
-        if lifecycle == "idle":
+        if lifecycle == Lifecycle.IDLE:
             return self._nobody(kind)
         if kind == "same call":
             return self._repeated(form, lifecycle)
@@ -125,7 +127,9 @@ class Stage:
                 self.desk.control(run, "pause")
             case "completed":
                 done = {"model_output_so_far": note()}
-                while self.desk.control(run, "complete_step", **done).reply["status"] != "task_closed":
+                while (
+                    self.desk.control(run, "complete_step", **done).reply["status"] != StepsStatus.TASK_CLOSED
+                ):
                     pass
             case "failed":
                 self.desk.control(run, "fail", reason="Because.")
@@ -152,9 +156,9 @@ class Stage:
         if form == "resume":
             self.desk.control(start.run, "pause")
         first = self.desk.call(asked(form, token))
-        assert first.reply["status"] == "ok", first
+        assert first.reply["status"] == StepsStatus.OK, first
         now = lifecycle if form == "fork" else AFTER.get(form, "running")
-        if now == "paused" != lifecycle:
+        if now == Lifecycle.PAUSED != lifecycle:
             self.desk.control(start.run, "resume")
         if now != lifecycle:
             self._bring(start.run, lifecycle)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from handrail.app.faces import StepsStatus
 from handrail.app.projects import Projects
 from handrail.app.stores import Stores
 from handrail.app.trust import TrustStore
@@ -49,7 +50,7 @@ class Shop:
         """Start a run."""
         given = inputs or {"target": "src/shop.py"}
         reply = self.step(template_name=workflow, inputs=given)
-        assert reply["status"] == "ok", reply
+        assert reply["status"] == StepsStatus.OK, reply
         return str(reply["execution_id"])
 
     def say(

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import psycopg
 
+from handrail.app.faces import StepsStatus
 from handrail.engine.model import Lifecycle
 from helpers.forks import served
 from helpers.http_clients import Wire, answer_to, next_answer
@@ -259,7 +260,7 @@ class Client:
             answer = await self._until_answered(given)
             assert answer.run == errand.run
             errand.done.append(words)
-        assert answer.code == "task_closed"
+        assert answer.code == StepsStatus.TASK_CLOSED
 
     def close(self) -> None:
         for _, writer in self._lines.values():

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
+from handrail.app.faces import StepsStatus
 from helpers.library_outputs import GIVEN, HONEST
 from helpers.servers import Desk, Told, note
 
@@ -33,7 +34,7 @@ def walked(desk: Desk, workflow: str) -> Iterator[Told]:
     """Every reply of a run that an honest agent takes to its end."""
     told = desk.start(workflow, goal="Something worth doing.", inputs=GIVEN.get(workflow, {}))
     yield told
-    while told.reply["status"] != "task_closed":
+    while told.reply["status"] != StepsStatus.TASK_CLOSED:
         step = told.reply["next_step_contract"]["step_name"]
         kind, more = HONEST[workflow][step] if workflow in HONEST else ("note", {})
         artifact = {"type": kind, "title": "What was found", "content": "As it was found."}

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from handrail.app.projects import Projects
 from handrail.app.trust import TrustStore
-from handrail.engine.model import Event
+from handrail.engine.model import Event, Lifecycle
 from handrail.mcp.resources import ResourceNotFound, Resources
 from handrail.runtime.records import Origin
 from handrail.runtime.sweep import IdleLimits
@@ -77,7 +77,7 @@ def played(folder: Path, origin: Origin = ORIGIN) -> Scene:
     desk.clock.move(seconds=30)
     note = {"type": "note", "title": "Third", "content": "x"}
     told = desk.go_on(DONE, told["token"], summary="Sent.", artifacts=[note])
-    assert told["lifecycle"] == "completed"
+    assert told["lifecycle"] == Lifecycle.COMPLETED
     told = desk.start(None, replace(origin, goal="another", parent=DONE))
     desk.clock.move(seconds=1)
     desk.send(OPEN, Event("continue", made("Second")), told["token"])

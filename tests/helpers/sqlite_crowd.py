@@ -20,6 +20,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from handrail.engine.model import Event
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.errors import Fault
 from handrail.runtime.journal import get_run_after
 from handrail.runtime.records import Turn
@@ -120,7 +121,7 @@ def contending(file: Path, run: str, last: int, kind: str, number: int) -> Told:
         said = dict(take_turn(world, replace(call, token=said["token"]), desk.render))
         if said["status"] == "ok":
             accepted.append(said["revision"])
-        elif said["code"] in {"superseded", "already_used"}:
+        elif said["code"] in {RefusalCode.SUPERSEDED, RefusalCode.ALREADY_USED}:
             said = dict(recover_run(world, run, desk.render))
     runs.database.close()
     return {"accepted": accepted}

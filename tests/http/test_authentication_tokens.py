@@ -7,6 +7,7 @@ import anyio
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from handrail.engine.refusals import RefusalCode
 from helpers.http_clients import bearer, sdk_client
 from helpers.http_servers import Site, given, site
 from helpers.program import handrail
@@ -84,7 +85,7 @@ def test_who_may_only_read_starts_nothing_and_is_told_what_is_missing(
 
     told, read = anyio.run(_as, served, era, secret)
 
-    assert told["code"] == "forbidden"
+    assert told["code"] == RefusalCode.FORBIDDEN
     assert told["why"]["needed"] == ["a token with the scope run:write: ask whoever runs the server"]
     assert read == "persona://default"
     assert handrail("runs", "list", "--store", at.store, HOME=at.env["HOME"]).out == before

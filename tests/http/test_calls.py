@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from handrail.app.faces import StepsStatus
 from helpers.http_clients import Wire
 from helpers.http_servers import Site, site
 from helpers.metrics import figures, read
@@ -78,7 +79,7 @@ def test_a_call_that_takes_long_is_done_once_and_answered(at: Place, served: Sit
         return await call
 
     before = figures(read(served).text).get(COUNTED, 0)
-    assert asyncio.run(called()).code == "ok"
+    assert asyncio.run(called()).code == StepsStatus.OK
     assert figures(read(served).text)[COUNTED] == before + 2
 
 

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 import pytest
 
+from handrail.app.faces import StepsStatus
 from helpers.crash import Record
 from helpers.http_clients import Wire
 from helpers.http_servers import Site, site
@@ -126,7 +127,7 @@ def test_of_a_thousand_clients_with_equal_ids_each_gets_its_own_answers_and_noth
 
     for number, (one, other) in enumerate(zip(begun, closed, strict=True)):
         assert f"Your wish is number {number}, and no other." in one.reply["human_message"]
-        assert (other.run, other.code) == (one.run, "task_closed")
+        assert (other.run, other.code) == (one.run, StepsStatus.TASK_CLOSED)
         assert other.reply["synthesis"]["outcome_summary"] == f"Done by {number}"
     runs = whole(at.store)
     assert {runs.revision(one.run) for one in begun} == {2}

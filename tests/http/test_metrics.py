@@ -8,7 +8,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from handrail.app.faces import Answer, Tool
+from handrail.app.faces import Answer, StepsStatus, Tool
 from handrail.http.metrics import Metrics
 from helpers.http_clients import Wire
 from helpers.http_servers import FACES, Site, given, site
@@ -141,7 +141,7 @@ def test_only_a_server_over_http_imports_what_counts(tmp_path: Path) -> None:
     """The interpreter says what is imported; the face that is served is the only one."""
     at = place(tmp_path)
     with Pipe(at, PYTHONPROFILEIMPORTTIME="1") as pipe:
-        assert pipe.start("brief").code == "ok"
+        assert pipe.start("brief").code == StepsStatus.OK
     names = set(re.findall(r"\| +([\w.]+)$", pipe.errors(), re.MULTILINE))
 
     assert "handrail.mcp.faces.steps" in names

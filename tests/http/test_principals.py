@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from handrail.app.faces import StepsStatus
+from handrail.engine.refusals import RefusalCode
+from handrail.runtime.entries import EntryKind
 from helpers.http_servers import FACES
 from helpers.program import command
 from helpers.servers import BOUND, META, TOOL, note, until
@@ -102,8 +105,8 @@ def test_who_listens_hears_of_their_own_projects_and_of_nothing_else(
             while "acknowledged" not in stream.readline().decode():
                 pass
         moved = ann.step(step_token=hers.token, model_output_so_far=note())
-        assert ann.step(step_token=moved.token, model_output_so_far=note()).code == "ok"
-        assert bob.step(step_token=his.token, model_output_so_far=note()).code == "ok"
+        assert ann.step(step_token=moved.token, model_output_so_far=note()).code == StepsStatus.OK
+        assert bob.step(step_token=his.token, model_output_so_far=note()).code == StepsStatus.OK
 
         heard = told(stream, f"workflow-status://{his.run}")
 
@@ -127,15 +130,26 @@ def test_every_entry_of_the_journal_says_which_principal_client_and_agent_it_was
     assert list(zip(kinds, who, strict=True)) == [
         *((kind, ("eva", "bench 1", "planner-1")) for kind in BEGUN),
         *((kind, ("fay", "bench 1", "worker-2")) for kind in GONE_ON),
-        ("token_generated", ("eva", "bench 1", "")),
-        ("workflow_state_transition", ("fay", "bench 1", "")),
+        (EntryKind.TOKEN_GENERATED, ("eva", "bench 1", "")),
+        (EntryKind.WORKFLOW_STATE_TRANSITION, ("fay", "bench 1", "")),
     ]
     shown = command("runs", "events", begun.run, "--store", house.at.store, cwd=house.at.folder).out
     assert all('"principal":' in line for line in shown.splitlines())
 
 
-BEGUN = ("workflow_created", "step_started", "token_generated", "workflow_state_transition")
-GONE_ON = ("token_validated", "step_completed", "artifact_stored", "step_started", "token_generated")
+BEGUN = (
+    EntryKind.WORKFLOW_CREATED,
+    EntryKind.STEP_STARTED,
+    EntryKind.TOKEN_GENERATED,
+    EntryKind.WORKFLOW_STATE_TRANSITION,
+)
+GONE_ON = (
+    EntryKind.TOKEN_VALIDATED,
+    EntryKind.STEP_COMPLETED,
+    EntryKind.ARTIFACT_STORED,
+    EntryKind.STEP_STARTED,
+    EntryKind.TOKEN_GENERATED,
+)
 
 
 def test_the_faces_over_files_and_commits_work_in_the_project_of_who_calls(
@@ -155,7 +169,7 @@ def test_the_faces_over_files_and_commits_work_in_the_project_of_who_calls(
         assert {"project": name, "session": f"{name}-session"} == {
             key: one for key, one in next_of(person, name).items() if key != "skill"
         }
-        assert person.call("spells", "lumos", {"project": other}).reply["code"] == "unknown_project"
+        assert person.call("spells", "lumos", {"project": other}).reply["code"] == RefusalCode.UNKNOWN_PROJECT
     assert his.plan != hers.plan
 
 
@@ -177,13 +191,13 @@ def test_a_project_is_served_as_soon_as_it_is_added_and_no_longer_once_it_is_rem
     until(lambda: "gamma" in everyone.read("available-workflows://all"), "the project is served")
     narrow = house.person("hal", "gamma")
 
-    assert narrow.step(template_name="docs").reply["code"] == "arguments"
+    assert narrow.step(template_name="docs").reply["code"] == RefusalCode.ARGUMENTS
     assert "gamma" not in ann.read("available-workflows://all")
     said(house.at, "project", "remove", "gamma")
     until(lambda: "gamma" not in everyone.read("available-workflows://all"), "it is served no longer")
 
     told_ = narrow.step(template_name="docs")
-    assert told_.reply["code"] == "no_project"
+    assert told_.reply["code"] == RefusalCode.NO_PROJECT
     assert told_.reply["why"]["needed"] == [
         "a token for a project that is served: ask whoever runs the server"
     ]

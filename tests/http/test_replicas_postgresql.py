@@ -13,9 +13,11 @@ import pytest
 from mcp import Client
 from msgspec.structs import replace
 
+from handrail.app.faces import StepsStatus
 from handrail.app.stores import Stores
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.server import FaceServer, build_local_server
+from handrail.runtime.errors import FaultCode
 from handrail.runtime.store_address import DatabaseUrl
 from handrail.stores.sql.postgres.database import PgDatabase
 from handrail.stores.sql.postgres.pg_runs import POSTGRES_STORE
@@ -88,7 +90,7 @@ def test_who_listens_at_one_replica_hears_of_moves_made_through_another_also_aft
             await asyncio.to_thread(_break, server, how)
             given = {"step_token": told.token, "model_output_so_far": note()}
             told = await Wire(there, "steps", "auto").call(1, TOOL, given)
-            assert told.code == "ok"
+            assert told.code == StepsStatus.OK
             message = await stream.next("notifications/resources/updated")
             uris.append(message["params"]["uri"])
         await stream.close()
@@ -181,7 +183,7 @@ def test_calls_while_the_database_is_away_are_told_so_and_the_next_one_after_tha
 
     before, away, after = (one.structured_content or {} for one in found)
     assert (before["status"], after["status"]) == ("ok", "ok")
-    assert (away["status"], away["code"]) == ("error", "no_server")
+    assert (away["status"], away["code"]) == ("error", FaultCode.NO_SERVER)
     assert "cannot be reached" in away["error"]
     repair = "see that the server runs and lets this user in, then send the same call again"
     assert away["why"]["needed"] == [repair]

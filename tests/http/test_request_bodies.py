@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 
 from handrail.app.asgi import MAX_MESSAGE_BYTES
+from handrail.app.faces import StepsStatus
 from helpers.crash import Record
 from helpers.http_clients import Wire
 from helpers.http_servers import Answered, Site, site
@@ -52,16 +53,16 @@ def test_what_is_no_message_is_answered_as_over_stdin_and_the_next_call_works(
     message = answer(answered)
 
     assert (answered.status, message["error"]["code"], message["id"]) == (400, code, identity)
-    assert start(served).code == "ok"
+    assert start(served).code == StepsStatus.OK
 
 
 def test_a_body_as_long_as_allowed_is_taken_and_one_byte_more_is_not(served: Site) -> None:
     body = json.dumps(request("tools/call", CALL)).encode()
     padded = body + b" " * (MAX_MESSAGE_BYTES - len(body))
 
-    assert told(answer(post(served, padded))).code == "ok"
+    assert told(answer(post(served, padded))).code == StepsStatus.OK
     assert post(served, padded + b" ").status == 413
-    assert start(served).code == "ok"
+    assert start(served).code == StepsStatus.OK
 
 
 def test_a_body_in_pieces_that_is_too_long_is_answered_with_the_limit(served: Site) -> None:
@@ -125,7 +126,7 @@ def test_of_a_hundred_thousand_mutated_requests_each_is_answered_and_the_server_
 
         for one in asyncio.run(every()):
             counted += one
-        assert start(served).code == "ok"
+        assert start(served).code == StepsStatus.OK
         assert served.send("/healthz").text == "ok\n"
 
     assert set(counted) <= {200, 202, 400, 404}

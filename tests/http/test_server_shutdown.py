@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.app.faces import StepsStatus
 from helpers.crash import Record
 from helpers.http_clients import Wire
 from helpers.http_servers import Site, site
@@ -41,7 +42,7 @@ def test_a_call_that_is_under_way_is_finished_and_whoever_comes_later_is_told_to
     at: Place, era: str
 ) -> None:
     with site(at) as served, ThreadPoolExecutor(1) as other:
-        assert _start(served, era).code == "ok"
+        assert _start(served, era).code == StepsStatus.OK
         assert [told(served, path) for path in ("/healthz", "/readyz")] == [(200, "ok\n")] * 2
         with held(at) as awaited:
             answer = other.submit(_start, served, era)
@@ -53,7 +54,7 @@ def test_a_call_that_is_under_way_is_finished_and_whoever_comes_later_is_told_to
 
         assert (late.status, late.headers["retry-after"]) == (503, "1")
         assert late.text == "the server is ending: send the same request again\n"
-        assert answer.result().code == "ok"
+        assert answer.result().code == StepsStatus.OK
         assert served.process.wait() == 0
     assert len(whole(at.store).runs()) == 2
 
@@ -127,4 +128,4 @@ def test_a_server_whose_store_cannot_be_read_is_not_ready_and_is_again_when_it_c
         assert told(served, "/readyz") == (503, "unreadable\n")
         away.replace(at.store)
         assert told(served, "/readyz") == (200, "ok\n")
-        assert _start(served, "auto").code == "ok"
+        assert _start(served, "auto").code == StepsStatus.OK

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 
+from handrail.app.faces import StepsStatus
 from handrail.runtime.tokens import TokenClaims, sign_token
 from handrail.stores.sql.store import open_world
 from helpers.crash import Record
@@ -254,4 +255,4 @@ def test_what_was_tried_on_a_run_from_another_project_is_not_in_its_journal_and_
 
     assert said(house.at, "runs", "events", hers.run)["events"] == before
     assert {one["data"]["principal"] for one in before} == {"ann"}
-    assert ann.step(execution_id=hers.run, action="why").reply["status"] == "ok"
+    assert ann.step(execution_id=hers.run, action="why").reply["status"] == StepsStatus.OK

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 import pytest
 
+from handrail.engine.refusals import RefusalCode
 from helpers.servers import Pipe
 from helpers.skill_sessions import design
 from helpers.spell_table import laid_out
@@ -124,7 +125,7 @@ def test_a_cast_reads_each_file_once_and_after_its_commit_none(
         age(task)
         assert not pipe.call({}, "lumos").failed
         age(task)
-        assert pipe.call({}, "reverto").reply["code"] == "refused"
+        assert pipe.call({}, "reverto").reply["code"] == RefusalCode.REFUSED
         age(task)
         assert pipe.call({}, "accio").reply["state"] == "ACHIEVE_TASK_DRAFTING"
 

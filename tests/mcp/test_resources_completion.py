@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from handrail.engine.model import Event
+from handrail.engine.model import Event, Lifecycle
 from handrail.stores.sql.runs import SqliteRuns
 from helpers.resources import DONE, GONE, OPEN, PROJECT, ROOT, Scene, made, played, resources
 from helpers.turns import ORIGIN, Desk, sqlite
@@ -104,6 +104,6 @@ def _completed(desk: Desk, artifacts: int) -> str:
     many = [made(f"{number}")["artifacts"][0] for number in range(artifacts)]
     for brought in (many, [], []):
         told = desk.go_on(told["run"], told["token"], artifacts=brought)
-    assert told["lifecycle"] == "completed"
+    assert told["lifecycle"] == Lifecycle.COMPLETED
     desk.clock.move(minutes=1)
     return str(told["run"])

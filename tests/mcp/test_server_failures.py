@@ -15,9 +15,10 @@ from msgspec.structs import replace
 
 from handrail.app.definitions import Definitions
 from handrail.app.stores import Stores
+from handrail.engine.refusals import RefusalCode
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.server import FaceServer, build_local_server
-from handrail.runtime.errors import Busy
+from handrail.runtime.errors import Busy, FaultCode
 from handrail.stores.sql.store import open_serving
 from helpers.replies import unruled
 from helpers.servers import ERAS, TOOL, Told, note, place
@@ -67,7 +68,7 @@ def test_a_bug_is_reported_by_its_number_and_logged_in_full(
     with caplog.at_level(logging.ERROR, "handrail"):
         told = answered(tmp_path / "place", era, ValueError("secret"), {"template_name": "walk"})
 
-    assert (told.code, unruled(told)) == ("internal", [])
+    assert (told.code, unruled(told)) == (RefusalCode.INTERNAL, [])
     assert "secret" not in told.text
     (record,) = caplog.records
     assert record.getMessage().removeprefix("incident ") in told.text
@@ -83,7 +84,7 @@ def test_a_fault_names_the_repair_and_the_call_to_send_again_without_its_long_pa
         tmp_path / "place", era, Busy("the store was busy", "send the same call again"), arguments
     )
 
-    assert (told.code, unruled(told)) == ("busy", [])
+    assert (told.code, unruled(told)) == (FaultCode.BUSY, [])
     assert told.reply["why"] == {"rule": "store", "seen": [], "needed": ["send the same call again"]}
     assert told.reply["next"] == [
         {"tool": TOOL, "arguments": {"step_token": "T", "model_output_so_far": {}}, "who": "agent"}

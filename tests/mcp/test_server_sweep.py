@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.engine.refusals import RefusalCode
 from helpers.requirement import requirement
 from helpers.servers import Pipe, Place, inside, place, until
 
@@ -30,8 +31,8 @@ def test_idle_runs_are_abandoned_once_when_servers_start(tmp_path: Path) -> None
 
     with Pipe(at) as one, Pipe(at) as other:
         until(lambda: len(asked(at, ABANDONED)) == 2, "both given up")
-        assert one.recover(running).code == "not_running"
-        assert other.recover(paused).code == "not_running"
+        assert one.recover(running).code == RefusalCode.NOT_RUNNING
+        assert other.recover(paused).code == RefusalCode.NOT_RUNNING
 
     assert sorted(asked(at, ABANDONED)) == sorted([(running,), (paused,)])
     kept = "SELECT state, json_extract(metadata, '$.auto_abandoned') FROM workflow_executions"
@@ -47,6 +48,6 @@ def test_an_idle_run_is_abandoned_while_a_server_serves(tmp_path: Path) -> None:
         assert json.loads(pipe.line())["method"] == "notifications/resources/updated"
         refused = pipe.recover(told.run)
 
-    assert refused.code == "not_running"
+    assert refused.code == RefusalCode.NOT_RUNNING
     fork = {"execution_id": told.run, "action": "fork"}
     assert refused.reply["next"] == [{"tool": "workflow_next_step", "arguments": fork, "who": "agent"}]

@@ -10,6 +10,8 @@ from typing import Final
 import pytest
 
 from handrail.app.asgi import MAX_MESSAGE_BYTES
+from handrail.app.faces import StepsStatus
+from handrail.engine.refusals import RefusalCode
 from helpers.messages import (
     CALL,
     CALLS,
@@ -53,7 +55,7 @@ def test_a_message_as_long_as_allowed_is_taken_and_one_byte_more_is_answered_wit
 ) -> None:
     pipe.send(message(identity, MAX_MESSAGE_BYTES, last=last))
     taken = pipe.answer()
-    assert (taken["id"], told(taken).code) == (identity, "ok")
+    assert (taken["id"], told(taken).code) == (identity, StepsStatus.OK)
 
     pipe.send(message(identity, MAX_MESSAGE_BYTES + 1, last=last))
     refused = pipe.answer()
@@ -65,14 +67,14 @@ def test_a_message_as_long_as_allowed_is_taken_and_one_byte_more_is_answered_wit
             "message": "the message has 1048577 bytes; the limit is 1048576: send less at a time",
         },
     }
-    assert pipe.start("brief").code == "ok"
+    assert pipe.start("brief").code == StepsStatus.OK
 
 
 def test_an_output_of_nearly_the_limit_is_kept(pipe: Pipe) -> None:
     first = pipe.start("brief")
     content = "x" * 1_000_000
     artifact = {"type": "note", "title": "Long", "content": content}
-    assert pipe.go_on(first.token, artifacts=[artifact]).code == "task_closed"
+    assert pipe.go_on(first.token, artifacts=[artifact]).code == StepsStatus.TASK_CLOSED
 
 
 def memory(pipe: Pipe, field: str) -> int:
@@ -94,7 +96,7 @@ def test_a_line_of_any_length_costs_no_memory(pipe: Pipe, megabytes: int) -> Non
 
     assert (answer["id"], answer["error"]["code"]) == ("long", INVALID_REQUEST)
     assert memory(pipe, "VmHWM") - before < 50_000
-    assert pipe.start("brief").code == "ok"
+    assert pipe.start("brief").code == StepsStatus.OK
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -105,23 +107,23 @@ def test_a_malformed_message_is_answered_with_an_error_and_the_next_call_works(p
 
     assert (answer["error"]["code"], answer["id"]) == (code, identity)
     assert "Traceback" not in answer["error"]["message"]
-    assert pipe.start("brief").code == "ok"
+    assert pipe.start("brief").code == StepsStatus.OK
 
 
 @pytest.mark.parametrize("line", [b"", b"   ", b"\t", b"\r"])
 def test_an_empty_line_is_passed_over(pipe: Pipe, line: bytes) -> None:
     pipe.send(line, line, line)
 
-    assert pipe.start("brief").code == "ok"
+    assert pipe.start("brief").code == StepsStatus.OK
 
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        ('{"template_name": "brief", "goal": "a\\u0000b"}', "arguments"),
-        ('{"template_name": "brief", "inputs": {"n": 1e999}}', "arguments"),
-        ('{"template_name": "brief", "inputs": {"n": ' + "9" * 400 + "}}", "arguments"),
-        ('{"template_name": "brief", "inputs": ' + "[" * 190 + "]" * 190 + "}", "arguments"),
+        ('{"template_name": "brief", "goal": "a\\u0000b"}', RefusalCode.ARGUMENTS),
+        ('{"template_name": "brief", "inputs": {"n": 1e999}}', RefusalCode.ARGUMENTS),
+        ('{"template_name": "brief", "inputs": {"n": ' + "9" * 400 + "}}", RefusalCode.ARGUMENTS),
+        ('{"template_name": "brief", "inputs": ' + "[" * 190 + "]" * 190 + "}", RefusalCode.ARGUMENTS),
         ('{"template_name": "nothing", "template_name": "brief"}', "ok"),
         ('{"template_name": "brief", "goal": "\\ud83d\\ude00 whole"}', "ok"),
     ],
@@ -136,16 +138,16 @@ def test_lines_may_come_in_pieces_and_many_at_once(pipe: Pipe) -> None:
     text = call('{"template_name": "brief"}') + b"\n"
     for byte in text:
         pipe.write(bytes([byte]))
-    assert told(pipe.answer()).code == "ok"
+    assert told(pipe.answer()).code == StepsStatus.OK
 
     pipe.write(text * 50)
-    assert {told(pipe.answer()).code for _ in range(50)} == {"ok"}
+    assert {told(pipe.answer()).code for _ in range(50)} == {StepsStatus.OK}
 
 
 def test_a_line_may_end_like_those_of_windows(pipe: Pipe) -> None:
     pipe.send(call('{"template_name": "brief"}') + b"\r")
 
-    assert told(pipe.answer()).code == "ok"
+    assert told(pipe.answer()).code == StepsStatus.OK
 
 
 def awaits_an_answer(line: bytes) -> bool:
@@ -179,8 +181,8 @@ def test_of_a_hundred_thousand_mutated_frames_each_is_answered_and_the_server_st
             answers = pipe.answered(lines, awaited)
             assert all(("result" in answer) != ("error" in answer) for answer in answers)
             assert not any(went_wrong_inside(answer) for answer in answers)
-            assert pipe.start("brief").code == "ok"
-        assert pipe.recover(first.run).code == "ok"
+            assert pipe.start("brief").code == StepsStatus.OK
+        assert pipe.recover(first.run).code == StepsStatus.OK
         assert "Traceback" not in pipe.errors()
     assert next(crop, None) is None
     record_property("points", count)

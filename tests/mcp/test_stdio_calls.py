@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 from mcp_types import JSONRPCResponse
 
+from handrail.app.faces import StepsStatus
 from handrail.mcp.stdio import encode_message
 from helpers.servers import ERAS, META, TOOL, Pipe, Place, note, told
 from helpers.store_contents import whole
@@ -33,7 +34,7 @@ def test_an_answer_carries_the_number_of_its_call(pipe: Pipe) -> None:
         pipe.send(json.dumps({**pipe.request("tools/call", given), "id": number}).encode())
         answer = pipe.answer()
         assert answer["id"] == number
-        assert told(answer).reply["status"] == "ok"
+        assert told(answer).reply["status"] == StepsStatus.OK
 
 
 REFUSED: Final[tuple[Mapping[str, Any], ...]] = (
@@ -97,7 +98,7 @@ def test_what_a_client_says_besides_changes_nothing(pipe: Pipe) -> None:
         message = pipe.request("tools/call", {"name": TOOL, "arguments": {"template_name": "brief"}})
         meta = {**message["params"].get("_meta", {}), **named}
         pipe.send(json.dumps({**message, "params": {**message["params"], "_meta": meta}}).encode())
-        assert told(pipe.answer()).code == "ok"
+        assert told(pipe.answer()).code == StepsStatus.OK
 
 
 def test_a_client_with_malformed_info_is_refused_every_time(at: Place) -> None:

@@ -9,6 +9,8 @@ from typing import Final
 
 import pytest
 
+from handrail.app.faces import StepsStatus
+from handrail.runtime.errors import FaultCode
 from helpers import faulty_disk
 from helpers.replies import unruled
 from helpers.requirement import requirement
@@ -90,7 +92,7 @@ def test_what_anything_else_prints_or_reads_is_not_on_the_wire(at: Place) -> Non
         first = pipe.start()
         until(lambda: all(noise in pipe.errors() for noise in NOISES), "all the noise")
         for _ in range(20):
-            assert pipe.recover(first.run).code == "ok"
+            assert pipe.recover(first.run).code == StepsStatus.OK
         assert "it has read" not in pipe.errors()
 
 
@@ -106,7 +108,7 @@ def test_a_server_whose_disk_has_not_confirmed_a_write_says_so_and_ends_with_75(
         assert faulty_disk.calls(control) >= 1
 
         assert unruled(answer) == []
-        assert answer.code == "sync_failed"
+        assert answer.code == FaultCode.SYNC_FAILED
         assert pipe.ended() == 75, pipe.errors()
     with Pipe(at) as pipe:
         again = pipe.go_on(first.token)
@@ -127,7 +129,7 @@ def test_a_server_killed_after_every_step_costs_nothing_but_a_recovery(mortal: P
             assert not last.failed
             pipe.kill()
 
-    assert last.reply["status"] == "task_closed"
+    assert last.reply["status"] == StepsStatus.TASK_CLOSED
     assert last.reply["synthesis"]["model_output"]["steps_completed"] == 6
 
 

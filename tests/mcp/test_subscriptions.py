@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
+from handrail.app.faces import StepsStatus
 from handrail.app.stores import Stores
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.server import FaceServer, build_local_server
@@ -61,7 +62,7 @@ def test_a_subscriber_hears_of_a_move_made_by_its_own_server(listener: Pipe) -> 
     told = listener.start()
     subscribe(listener, f"current-step://{told.run}")
 
-    assert listener.go_on(told.token).code == "ok"
+    assert listener.go_on(told.token).code == StepsStatus.OK
 
     heard(listener, f"current-step://{told.run}")
 
@@ -74,7 +75,7 @@ def test_a_subscriber_hears_of_a_move_made_by_another_server(listener: Pipe, at:
     subscribe(listener, uri)
 
     with Pipe(at) as other:
-        assert other.go_on(told.token).code == "ok"
+        assert other.go_on(told.token).code == StepsStatus.OK
 
     heard(listener, uri)
 
@@ -95,8 +96,8 @@ def test_a_subscriber_of_one_run_hears_of_no_other(listener: Pipe) -> None:
     one, other = listener.start(), listener.start()
     subscribe(listener, f"current-step://{one.run}")
 
-    assert listener.go_on(other.token).code == "ok"
-    assert listener.go_on(one.token).code == "ok"
+    assert listener.go_on(other.token).code == StepsStatus.OK
+    assert listener.go_on(one.token).code == StepsStatus.OK
 
     assert notified(listener)["params"]["uri"] == f"current-step://{one.run}"
 
@@ -108,8 +109,8 @@ def test_an_unsubscribed_client_hears_nothing_more(at: Place) -> None:
         subscribe(listener, f"current-step://{one.run}", f"current-step://{other.run}")
         assert listener.ask("resources/unsubscribe", {"uri": f"current-step://{one.run}"})["result"] == {}
 
-        assert listener.go_on(one.token).code == "ok"
-        assert listener.go_on(other.token).code == "ok"
+        assert listener.go_on(one.token).code == StepsStatus.OK
+        assert listener.go_on(other.token).code == StepsStatus.OK
 
         assert notified(listener)["params"]["uri"] == f"current-step://{other.run}"
 

@@ -16,6 +16,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
+from handrail.app.faces import StepsStatus
 from handrail.app.stores import Stores
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.server import build_local_server
@@ -82,7 +83,7 @@ def test_a_turn_that_failed_is_a_span_with_an_error_and_its_code() -> None:
 
 def test_where_the_sdk_is_switched_off_nothing_of_it_is_imported(tmp_path: Path) -> None:
     with Pipe(place(tmp_path), PYTHONPROFILEIMPORTTIME="1", OTEL_SDK_DISABLED="true", **CONSOLE) as pipe:
-        assert pipe.start("brief").code == "ok"
+        assert pipe.start("brief").code == StepsStatus.OK
     names = re.findall(r"\| +([\w.]+)$", pipe.errors(), re.MULTILINE)
 
     assert "handrail.mcp.telemetry" in names

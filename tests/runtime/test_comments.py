@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Actor, Event, Refused
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.comments import MAX_COMMENT_CHARACTERS, collect_comments, write_comment
 from handrail.runtime.entries import EntryKind
 from handrail.runtime.records import Caller
@@ -42,7 +43,11 @@ def test_a_comment_is_entered_with_who_and_when_and_moves_nothing(desk: Desk) ->
     say(desk, begun["run"], "  Mind the gap.\nTwice.  ")
 
     line = desk.runs.entries(begun["run"])[-1]
-    assert (line.revision, line.at, line.entry.kind) == (0, NOW + timedelta(minutes=5), "comment_written")
+    assert (line.revision, line.at, line.entry.kind) == (
+        0,
+        NOW + timedelta(minutes=5),
+        EntryKind.COMMENT_WRITTEN,
+    )
     assert line.entry.step == begun["state"]
     assert dict(line.entry.data) == {
         "comment": "000000000003",
@@ -87,7 +92,7 @@ def test_a_recovery_and_a_late_call_have_the_comment(desk: Desk) -> None:
     desk.clock.move(minutes=20)
     late = desk.go_on(begun["run"], fresh["token"])
 
-    assert (late["code"], late["comments"]) == ("expired", ["ada: Too late."])
+    assert (late["code"], late["comments"]) == (RefusalCode.EXPIRED, ["ada: Too late."])
     assert "comments" not in desk.recover(begun["run"])
 
 
@@ -177,7 +182,7 @@ def test_an_empty_long_or_binary_comment_is_refused(desk: Desk, text: str, neede
     refused = write_comment(desk.world, run, text, ADA)
 
     assert isinstance(refused, Refused)
-    assert (refused.code, refused.needed) == ("no_comment", (needed,))
+    assert (refused.code, refused.needed) == (RefusalCode.NO_COMMENT, (needed,))
     assert desk.runs.entries(run) == before
     assert write_comment(desk.world, run, "x" * MAX_COMMENT_CHARACTERS, ADA) is None
 
@@ -186,7 +191,7 @@ def test_a_run_that_is_not_there_takes_none(desk: Desk) -> None:
     refused = write_comment(desk.world, "nobody", "Hello?", ADA)
 
     assert refused is not None
-    assert refused.code == "unknown_run"
+    assert refused.code == RefusalCode.UNKNOWN_RUN
 
 
 def test_listeners_hear_of_a_comment(desk: Desk) -> None:

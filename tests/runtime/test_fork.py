@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Actor, Event, Lifecycle, Refused, Run, Step
+from handrail.engine.refusals import RefusalCode, TroubleCode
 from handrail.runtime.entries import EntryKind
 from handrail.runtime.errors import Busy
 from handrail.runtime.fork import derive_fork_id
@@ -95,10 +96,14 @@ def test_a_fork_is_entered_like_a_start_with_where_it_comes_from(desk: Desk) -> 
 
     by = {"by": "agent", "principal": "eve", "client": "test", "agent": "bot"}
     assert entries(desk, told["run"]) == [
-        ("workflow_created", "", {"parent": old, "step": "review", "workflow": "paper", "version": 1, **by}),
-        ("step_started", "review", {"number": 3, **by}),
-        ("token_generated", "review", by),
-        ("workflow_state_transition", "", {"from": "idle", "to": "running", **by}),
+        (
+            EntryKind.WORKFLOW_CREATED,
+            "",
+            {"parent": old, "step": "review", "workflow": "paper", "version": 1, **by},
+        ),
+        (EntryKind.STEP_STARTED, "review", {"number": 3, **by}),
+        (EntryKind.TOKEN_GENERATED, "review", by),
+        (EntryKind.WORKFLOW_STATE_TRANSITION, "", {"from": "idle", "to": "running", **by}),
     ]
     assert {line.revision for line in desk.runs.entries(told["run"])} == {1}
 
@@ -106,13 +111,13 @@ def test_a_fork_is_entered_like_a_start_with_where_it_comes_from(desk: Desk) -> 
 @requirement("steps:life.fork", "steps:life.finalize")
 def test_a_fork_of_a_completed_run_does_its_last_step_again_and_is_summed_up_whole(desk: Desk) -> None:
     old = gone_on(desk, 3)
-    assert old["lifecycle"] == "completed"
+    assert old["lifecycle"] == Lifecycle.COMPLETED
     told = desk.fork(old["run"])
     assert told["state"] == "publish"
     assert stored(desk, told["run"]).run.open == (Step(4, "publish", 2),)
 
     desk.clock.move(seconds=4)
-    assert desk.go_on(told["run"], told["token"], summary="Better.")["lifecycle"] == "completed"
+    assert desk.go_on(told["run"], told["token"], summary="Better.")["lifecycle"] == Lifecycle.COMPLETED
     made: Any = desk.outcomes[-1].synthesis
     assert (made["outcome_summary"], made["model_output"]["steps_completed"]) == ("Better.", 4)
     assert [a["step_name"] for a in made["model_output"]["artifacts"]] == ["draft", "review", "publish"]
@@ -172,7 +177,7 @@ def test_a_fork_that_is_asked_for_again_is_the_same_run_with_a_fresh_token(place
 
     assert (second["run"], second["revision"], second["state"]) == (first["run"], 1, "review")
     assert second["token"] != first["token"]
-    assert other.go_on(first["run"], first["token"])["code"] == "superseded"
+    assert other.go_on(first["run"], first["token"])["code"] == RefusalCode.SUPERSEDED
     assert other.go_on(first["run"], second["token"])["status"] == "ok"
     noted = [line.entry.data for line in desk.runs.entries(first["run"]) if not line.revision]
     assert noted[0] == {"why": "recover", "by": "agent", "principal": "eve", "client": "test", "agent": "bot"}
@@ -270,7 +275,7 @@ def test_a_person_takes_a_run_on_to_the_workflow_as_it_is_now(place: Place) -> N
 def test_a_run_cannot_go_on_in_a_state_that_the_workflow_lost(desk: Desk) -> None:
     old = gone_on(desk, 2, "abandon")["run"]
 
-    assert desk.fork(old, by=Actor.PERSON, new=mended())["code"] == "unknown_step"
+    assert desk.fork(old, by=Actor.PERSON, new=mended())["code"] == RefusalCode.UNKNOWN_STEP
     assert desk.fork(old, "review", by=Actor.PERSON, new=mended())["status"] == "ok"
 
 
@@ -299,14 +304,14 @@ def test_a_fork_that_only_a_person_could_make_is_entered_as_override(desk: Desk)
     assert told["state"] == "publish"
     by = {"by": "person", "principal": "eve", "client": "test", "agent": "bot"}
     assert [kind for kind, *_ in entries(desk, told["run"])] == [
-        "workflow_created",
-        "step_overridden",
-        "step_started",
-        "token_generated",
-        "workflow_state_transition",
+        EntryKind.WORKFLOW_CREATED,
+        EntryKind.STEP_OVERRIDDEN,
+        EntryKind.STEP_STARTED,
+        EntryKind.TOKEN_GENERATED,
+        EntryKind.WORKFLOW_STATE_TRANSITION,
     ]
     overridden = entries(desk, told["run"])[1]
-    assert overridden[1:] == ("publish", {"overrides": "later_step", "stood": "review", **by})
+    assert overridden[1:] == ("publish", {"overrides": RefusalCode.LATER_STEP, "stood": "review", **by})
 
 
 def test_a_fork_that_an_agent_could_make_is_not_an_override(desk: Desk) -> None:
@@ -314,12 +319,12 @@ def test_a_fork_that_an_agent_could_make_is_not_an_override(desk: Desk) -> None:
 
     for state in ("draft", "review"):
         told = desk.fork(old, state, by=Actor.PERSON)
-        assert "step_overridden" not in [kind for kind, *_ in entries(desk, told["run"])]
+        assert EntryKind.STEP_OVERRIDDEN not in [kind for kind, *_ in entries(desk, told["run"])]
 
 
 @pytest.mark.parametrize("run", ["", "nobody", "\ud800"])
 def test_a_run_that_is_not_there_is_not_forked(desk: Desk, run: str) -> None:
-    assert desk.fork(run)["code"] == "unknown_run"
+    assert desk.fork(run)["code"] == RefusalCode.UNKNOWN_RUN
     assert desk.outcomes[-1].workflow is None
 
 
@@ -327,7 +332,7 @@ def test_a_run_in_trouble_is_not_forked() -> None:
     desk = Desk(Troubled())
     old = desk.start()["run"]
 
-    assert desk.fork(old)["code"] == "damaged"
+    assert desk.fork(old)["code"] == TroubleCode.DAMAGED
 
 
 def test_a_run_that_lives_in_files_is_not_forked() -> None:
@@ -337,22 +342,22 @@ def test_a_run_that_lives_in_files_is_not_forked() -> None:
     of = pinned(text + rows)
     told = desk.begin(of, replace(ORIGIN, authority=of.workflow.authority), Event("go"))  # type: ignore[union-attr] # it has no problem
 
-    assert told["lifecycle"] == "completed"
-    assert desk.fork(told["run"], "a", by=Actor.PERSON)["code"] == "kept_elsewhere"
+    assert told["lifecycle"] == Lifecycle.COMPLETED
+    assert desk.fork(told["run"], "a", by=Actor.PERSON)["code"] == RefusalCode.KEPT_ELSEWHERE
     assert desk.runs.steps(told["run"]) == ()
 
 
 @requirement("steps:tel.errors")
 def test_a_refusal_is_entered_with_the_old_run(desk: Desk) -> None:
     old = gone_on(desk, 1, "abandon")["run"]
-    assert desk.fork(old, "nowhere")["code"] == "unknown_step"
+    assert desk.fork(old, "nowhere")["code"] == RefusalCode.UNKNOWN_STEP
     decision = desk.outcomes[-1].decision
     assert isinstance(decision, Refused)
 
     line = desk.runs.entries(old)[-1]
     assert (line.revision, line.entry.kind) == (0, EntryKind.ERROR_OCCURRED)
     assert line.entry.data == {
-        "error_type": "unknown_step",
+        "error_type": RefusalCode.UNKNOWN_STEP,
         "rule": "fork",
         "trigger": "fork",
         "by": "agent",

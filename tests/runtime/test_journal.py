@@ -7,6 +7,8 @@ from msgspec.structs import replace
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Actor, Event, Lifecycle
+from handrail.engine.refusals import RefusalCode
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.journal import find_agent, read_offered_artifacts, read_reason
 from handrail.runtime.records import Artifact, Caller, ClosedStep, OpenedStep, StepStatus, Turn
 from handrail.runtime.turn import Call
@@ -50,10 +52,10 @@ def test_a_start_is_entered_with_its_step_its_token_and_its_lifecycle(desk: Desk
     turn = last(desk)
 
     assert told(turn) == [
-        ("workflow_created", "", ""),
-        ("step_started", "draft", "writer"),
-        ("token_generated", "draft", "writer"),
-        ("workflow_state_transition", "", ""),
+        (EntryKind.WORKFLOW_CREATED, "", ""),
+        (EntryKind.STEP_STARTED, "draft", "writer"),
+        (EntryKind.TOKEN_GENERATED, "draft", "writer"),
+        (EntryKind.WORKFLOW_STATE_TRANSITION, "", ""),
     ]
     assert turn.entries[0].data == {"workflow": "paper", "version": 1, "by": "agent"}
     assert turn.entries[3].data == {"from": "idle", "to": "running", "by": "agent"}
@@ -75,12 +77,12 @@ def test_a_step_output_is_kept_with_its_artifacts_by_id(desk: Desk) -> None:
         Artifact(ids[1], "draft", "writer", "note", "A note", "Tea.", ""),
     )
     assert told(turn) == [
-        ("token_validated", "draft", "writer"),
-        ("step_completed", "draft", "writer"),
-        ("artifact_stored", "draft", "writer"),
-        ("artifact_stored", "draft", "writer"),
-        ("step_started", "review", "reader"),
-        ("token_generated", "review", "reader"),
+        (EntryKind.TOKEN_VALIDATED, "draft", "writer"),
+        (EntryKind.STEP_COMPLETED, "draft", "writer"),
+        (EntryKind.ARTIFACT_STORED, "draft", "writer"),
+        (EntryKind.ARTIFACT_STORED, "draft", "writer"),
+        (EntryKind.STEP_STARTED, "review", "reader"),
+        (EntryKind.TOKEN_GENERATED, "review", "reader"),
     ]
     named = [
         {"artifact_id": ids[0], "type": "spec", "title": "The spec"},
@@ -107,7 +109,7 @@ def test_the_entry_of_a_completed_step_has_caller_row_and_target(desk: Desk) -> 
     caller = Caller(Actor.PERSON, "ann", "cli", "bot")
     desk.call(Call(run, Event("continue", output(), note="at last"), caller))
 
-    assert told(last(desk))[0] == ("step_completed", "draft", "writer")
+    assert told(last(desk))[0] == (EntryKind.STEP_COMPLETED, "draft", "writer")
     assert last(desk).entries[0].data == {
         "number": 1,
         "trigger": "continue",
@@ -143,7 +145,7 @@ def test_a_step_done_by_hand_meets_the_same_contract(desk: Desk) -> None:
     before = whole(desk.runs, run)
 
     said = desk.call(Call(run, Event("continue", output(confidence=2)), external=True))
-    assert (said["code"], whole(desk.runs, run)) == ("contract", before)
+    assert (said["code"], whole(desk.runs, run)) == (RefusalCode.CONTRACT, before)
 
 
 @requirement("steps:life.override")
@@ -151,7 +153,7 @@ def test_a_step_done_by_hand_that_leaves_no_way_on_is_not_completed() -> None:
     desk = Desk(Recording())
     run = desk.start(pinned(TWICE))["run"]
     desk.send(run, "go")
-    assert desk.call(Call(run, Event("go"), external=True))["lifecycle"] == "failed"
+    assert desk.call(Call(run, Event("go"), external=True))["lifecycle"] == Lifecycle.FAILED
 
     assert "external" not in last(desk).entries[0].data
 
@@ -162,7 +164,7 @@ def test_a_row_that_stays_closes_nothing_and_issues_a_token(desk: Desk) -> None:
     desk.send(run, "wait")
     turn = last(desk)
 
-    assert told(turn) == [("step_stayed", "Home", ""), ("token_generated", "Home", "")]
+    assert told(turn) == [(EntryKind.STEP_STAYED, "Home", ""), (EntryKind.TOKEN_GENERATED, "Home", "")]
     assert turn.entries[0].data == {"trigger": "wait", "by": "agent", "rows": ["stay"], "to": "Home"}
     assert (turn.closed, turn.opened, set(turn.tokens)) == ((), (), {1})
 
@@ -175,9 +177,9 @@ def test_the_end_of_a_run_closes_its_step_and_has_its_duration(desk: Desk) -> No
     turn = last(desk)
 
     assert told(turn) == [
-        ("step_completed", "Home", ""),
-        ("artifact_stored", "Home", ""),
-        ("workflow_state_transition", "", ""),
+        (EntryKind.STEP_COMPLETED, "Home", ""),
+        (EntryKind.ARTIFACT_STORED, "Home", ""),
+        (EntryKind.WORKFLOW_STATE_TRANSITION, "", ""),
     ]
     assert turn.entries[2].data == {"from": "running", "to": "completed", "duration_ms": 5000, "by": "agent"}
     assert turn.closed == (ClosedStep(1, "Home", StepStatus.COMPLETED, {}),)
@@ -190,19 +192,24 @@ def test_a_run_that_fails_fails_its_step(desk: Desk) -> None:
     desk.send(run, Event("fail", note="cannot be done"))
     turn = last(desk)
 
-    assert told(turn) == [("step_failed", "draft", "writer"), ("workflow_state_transition", "", "")]
+    assert told(turn) == [
+        (EntryKind.STEP_FAILED, "draft", "writer"),
+        (EntryKind.WORKFLOW_STATE_TRANSITION, "", ""),
+    ]
     assert turn.closed == (ClosedStep(1, "draft", StepStatus.FAILED, None),)
     assert turn.entries[1].data["reason"] == "cannot be done"
 
 
-@pytest.mark.parametrize(("trigger", "lifecycle"), [("abandon", "abandoned"), ("diverge", "diverged")])
+@pytest.mark.parametrize(
+    ("trigger", "lifecycle"), [("abandon", Lifecycle.ABANDONED), ("diverge", Lifecycle.DIVERGED)]
+)
 def test_a_run_that_is_given_up_leaves_its_step_as_it_was(desk: Desk, trigger: str, lifecycle: str) -> None:
     run = desk.start()["run"]
     desk.send(run, Event(trigger, note="enough"))
     turn = last(desk)
 
     assert turn.run.lifecycle is Lifecycle(lifecycle)
-    assert (told(turn), turn.closed) == ([("workflow_state_transition", "", "")], ())
+    assert (told(turn), turn.closed) == ([(EntryKind.WORKFLOW_STATE_TRANSITION, "", "")], ())
     assert dict(turn.tokens) == {}
 
 
@@ -213,8 +220,11 @@ def test_a_pause_voids_the_token_and_its_end_issues_another(desk: Desk) -> None:
     desk.send(run, Event("resume"))
     resumed = last(desk)
 
-    assert told(paused) == [("workflow_state_transition", "", "")]
-    assert told(resumed) == [("token_generated", "draft", "writer"), ("workflow_state_transition", "", "")]
+    assert told(paused) == [(EntryKind.WORKFLOW_STATE_TRANSITION, "", "")]
+    assert told(resumed) == [
+        (EntryKind.TOKEN_GENERATED, "draft", "writer"),
+        (EntryKind.WORKFLOW_STATE_TRANSITION, "", ""),
+    ]
     assert (dict(paused.tokens), set(resumed.tokens)) == ({}, {1})
     assert (paused.closed, paused.opened, resumed.closed, resumed.opened) == ((), (), (), ())
 
@@ -224,9 +234,12 @@ def test_a_run_whose_attempts_are_used_up_fails_with_its_step() -> None:
     desk = Desk(Recording())
     run = desk.start(pinned(TWICE))["run"]
     desk.send(run, "go")
-    assert desk.send(run, "go")["lifecycle"] == "failed"
+    assert desk.send(run, "go")["lifecycle"] == Lifecycle.FAILED
 
-    assert [kind for kind, _, _ in told(last(desk))] == ["step_failed", "workflow_state_transition"]
+    assert [kind for kind, _, _ in told(last(desk))] == [
+        EntryKind.STEP_FAILED,
+        EntryKind.WORKFLOW_STATE_TRANSITION,
+    ]
     assert last(desk).closed == (ClosedStep(2, "Away", StepStatus.FAILED, {}),)
     stored = desk.runs.load(run)
     assert stored is not None
@@ -264,9 +277,9 @@ def test_a_state_that_is_not_there_has_no_persona() -> None:
 
 
 def test_a_refusal_of_a_run_that_is_not_there_names_no_state(desk: Desk) -> None:
-    assert desk.send("nobody", "go")["code"] == "unknown_run"
+    assert desk.send("nobody", "go")["code"] == RefusalCode.UNKNOWN_RUN
     refused = desk.send(desk.start()["run"], Event("x" * 1000))
-    assert refused["code"] == "no_row"
+    assert refused["code"] == RefusalCode.NO_ROW
 
     entry = desk.runs.entries("00000000-0000-0000-0000-000000000001")[-1].entry
     assert entry.data["trigger"] == "<str of 1002 bytes>"

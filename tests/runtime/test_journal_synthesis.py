@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from handrail.engine.facts import Value
-from handrail.engine.model import Authority, Event
+from handrail.engine.model import Authority, Event, Lifecycle
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.journal import build_synthesis, build_synthesis_artifact
 from handrail.runtime.ports.queries import StepRow
 from handrail.runtime.records import Artifact, Origin, StepStatus
@@ -41,7 +42,7 @@ def row(state: str, given: dict[str, Value] | None) -> StepRow:
 
 @requirement("steps:reply.closed", "steps:tel.durations")
 def test_a_run_that_is_completed_is_summed_up_in_the_words_of_its_steps(desk: Desk) -> None:
-    assert walk(desk)["lifecycle"] == "completed"
+    assert walk(desk)["lifecycle"] == Lifecycle.COMPLETED
 
     spec, note = "00000000-0000-0000-0000-000000000002", "00000000-0000-0000-0000-000000000003"
     assert [outcome.synthesis for outcome in desk.outcomes] == [
@@ -88,9 +89,9 @@ def test_the_synthesis_is_kept_as_one_more_final_artifact_with_its_entry_in_the_
     assert json.loads(content) == desk.outcomes[-1].synthesis
     lines = [line.entry for line in runs.entries(run) if line.revision == 4]
     assert [(str(entry.kind), entry.data.get("type")) for entry in lines[-3:]] == [
-        ("artifact_stored", "note"),
-        ("artifact_stored", "synthesis"),
-        ("workflow_state_transition", None),
+        (EntryKind.ARTIFACT_STORED, "note"),
+        (EntryKind.ARTIFACT_STORED, "synthesis"),
+        (EntryKind.WORKFLOW_STATE_TRANSITION, None),
     ]
     assert lines[-2].data["artifact_id"] == id_
     assert (lines[-2].step, lines[-2].agent) == ("publish", "writer")
@@ -133,7 +134,7 @@ def test_a_run_that_is_kept_elsewhere_is_not_summed_up() -> None:
     origin = Origin("tasks", Authority.FILES, "/home/ann/paper")
     run = desk.begin(pinned(ELSEWHERE), origin, Event("wait"))["run"]
 
-    assert desk.send(run, "end")["lifecycle"] == "completed"
+    assert desk.send(run, "end")["lifecycle"] == Lifecycle.COMPLETED
     assert desk.outcomes[-1].synthesis is None
 
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Authority, Event
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.gather import DraftResult, FactContext, FactReader
 from handrail.runtime.records import ChangedContent
 from handrail.runtime.resolve import hash_content
@@ -163,7 +164,7 @@ def test_a_draft_is_written_as_it_was_tried(desk: Desk, tmp_path: Path) -> None:
 def test_a_refused_row_writes_nothing_and_reads_only(desk: Desk, tmp_path: Path) -> None:
     run = desk.start(pinned(FLOW), replace(ORIGIN, authority=Authority.FILES))["run"]
 
-    assert desk.send(run, "mark")["code"] == "not_accepted"
+    assert desk.send(run, "mark")["code"] == RefusalCode.NOT_ACCEPTED
     assert list(tmp_path.iterdir()) == []
     assert isinstance(desk.runs, Recording)
     assert len(desk.runs.turns) == 1
@@ -176,7 +177,7 @@ def test_where_the_state_lives_in_files_the_first_event_begins_the_run(desk: Des
     told = desk.begin(flow, from_files, Event("go", {"word": "x"}))
 
     assert (told["status"], told["state"], told["revision"]) == ("ok", "Away", 1)
-    assert desk.begin(pinned(FLOW), ORIGIN, Event("go"))["code"] == "not_running"
+    assert desk.begin(pinned(FLOW), ORIGIN, Event("go"))["code"] == RefusalCode.NOT_RUNNING
 
 
 def test_a_missing_file_differs_from_an_empty_one() -> None:
@@ -221,4 +222,4 @@ def test_the_description_becomes_what_the_draft_made_and_the_state_is_read_from_
         "next.stage": "tasks",
     }
     text.append("1. tea")
-    assert desk.send(run, Event("add"))["code"] == "no_row"
+    assert desk.send(run, Event("add"))["code"] == RefusalCode.NO_ROW

@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 from handrail.engine.facts import PENDING
 from handrail.engine.model import Actor, Authority, Event, Lifecycle
+from handrail.engine.refusals import RefusalCode
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.ports.queries import RunRow
 from handrail.runtime.sweep import IdleLimits, abandon_idle_runs
 from handrail.stores.sql.queries import SqlRunQueries
@@ -51,7 +53,7 @@ def test_a_running_run_without_calls_for_30_minutes_is_abandoned(desk: Desk, run
     reason, ended = "no activity for 30 minutes", "2026-03-01 12:30:01.000"
     assert row(runs, run) == ("abandoned", reason, "true", ended)
     kinds = [str(line.entry.kind) for line in runs.entries(run)]
-    assert kinds[-2:] == ["workflow_state_transition", "workflow_abandoned"]
+    assert kinds[-2:] == [EntryKind.WORKFLOW_STATE_TRANSITION, EntryKind.WORKFLOW_ABANDONED]
 
 
 @requirement("steps:life.abandon-paused")
@@ -77,7 +79,7 @@ def test_a_run_is_abandoned_by_one_sweep_only(desk: Desk, runs: SqliteRuns, tmp_
     ]
 
     assert swept == [(run,), (), ()]
-    told = [line for line in runs.entries(run) if line.entry.kind == "workflow_abandoned"]
+    told = [line for line in runs.entries(run) if line.entry.kind == EntryKind.WORKFLOW_ABANDONED]
     assert len(told) == 1
 
 
@@ -96,7 +98,9 @@ def test_a_run_that_moved_between_the_look_and_the_call_is_left_alone(desk: Desk
 
     assert abandon_idle_runs(desk.world, Late(), LIMITS) == ()
     assert row(runs, started["run"])[0] == "running"
-    assert [line for line in runs.entries(started["run"]) if line.entry.kind == "error_occurred"] == []
+    assert [
+        line for line in runs.entries(started["run"]) if line.entry.kind == EntryKind.ERROR_OCCURRED
+    ] == []
 
 
 @pytest.mark.parametrize("call", ["a refused call", "a look at the step", "a recovered token"])
@@ -105,7 +109,7 @@ def test_every_kind_of_call_counts_as_activity(desk: Desk, runs: SqliteRuns, cal
     desk.clock.move(minutes=29)
     match call:
         case "a refused call":
-            assert desk.go_on(started["run"], "", summary="")["code"] == "contract"
+            assert desk.go_on(started["run"], "", summary="")["code"] == RefusalCode.CONTRACT
         case "a look at the step":
             runs.touch(started["run"], desk.clock.now())
         case _:
@@ -146,7 +150,7 @@ def test_a_clock_that_jumps_back_abandons_no_run(desk: Desk, runs: SqliteRuns) -
 def test_a_refused_call_is_shown_as_the_last_one(desk: Desk, runs: SqliteRuns) -> None:
     started = desk.start()
     desk.clock.move(minutes=29)
-    assert desk.go_on(started["run"], "", summary="")["code"] == "contract"
+    assert desk.go_on(started["run"], "", summary="")["code"] == RefusalCode.CONTRACT
 
     found = SqlRunQueries(runs.database).run(started["run"])
 
@@ -163,15 +167,15 @@ def shown(runs: SqliteRuns, run: str) -> RunRow:
 @pytest.mark.parametrize(
     ("lifecycle", "half", "whole"),
     [
-        ("running", timedelta(minutes=15), timedelta(minutes=30)),
-        ("paused", timedelta(hours=12), timedelta(hours=24)),
+        (Lifecycle.RUNNING, timedelta(minutes=15), timedelta(minutes=30)),
+        (Lifecycle.PAUSED, timedelta(hours=12), timedelta(hours=24)),
     ],
 )
 def test_a_run_is_quiet_from_half_of_its_limit_on(
     desk: Desk, runs: SqliteRuns, lifecycle: str, half: timedelta, whole: timedelta
 ) -> None:
     run = desk.start()["run"]
-    if lifecycle == "paused":
+    if lifecycle == Lifecycle.PAUSED:
         desk.send(run, Event("pause", by=Actor.PERSON))
     row = shown(runs, run)
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.tokens import (
     _NEEDED_BY_CODE,
     TOKEN_REFUSAL_CODES,
@@ -127,5 +128,11 @@ def test_every_way_a_token_fails_is_explained_and_says_what_is_needed() -> None:
     assert (
         set(TOKEN_REFUSAL_CODES)
         == set(_NEEDED_BY_CODE)
-        == {"malformed", "forged", "already_used", "superseded", "expired"}
+        == {
+            RefusalCode.MALFORMED,
+            RefusalCode.FORGED,
+            RefusalCode.ALREADY_USED,
+            RefusalCode.SUPERSEDED,
+            RefusalCode.EXPIRED,
+        }
     )

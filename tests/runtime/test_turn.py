@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from handrail.engine.facts import PENDING, Value
-from handrail.engine.model import Actor, Event, FactReading, Refused, Waiting
+from handrail.engine.model import Actor, Event, FactReading, Lifecycle, Refused, Waiting
+from handrail.engine.refusals import RefusalCode, TroubleCode
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.errors import Busy
 from handrail.runtime.records import Caller, RunChange
@@ -49,7 +50,7 @@ def kinds(desk: Desk, run: str, revision: int) -> list[str]:
 def test_a_run_is_walked_from_its_start_to_its_end_one_revision_at_a_time(desk: Desk) -> None:
     told = desk.start()
     seen = [(told["revision"], told["state"], told["lifecycle"])]
-    while told["lifecycle"] == "running":
+    while told["lifecycle"] == Lifecycle.RUNNING:
         told = desk.go_on(told["run"], told["token"])
         seen.append((told["revision"], told["state"], told["lifecycle"]))
 
@@ -146,7 +147,7 @@ def test_a_run_moved_by_another_caller_meanwhile_is_loaded_again() -> None:
     assert stored is not None
     runs.other = followed(stored)
 
-    assert desk.send(told["run"], "go", told["token"])["code"] == "superseded"
+    assert desk.send(told["run"], "go", told["token"])["code"] == RefusalCode.SUPERSEDED
     after = runs.load(told["run"])
     assert after is not None
     assert after.revision == 2
@@ -183,12 +184,12 @@ def test_a_store_that_never_renews_tokens_is_given_up_after_five_attempts() -> N
 @pytest.mark.parametrize(
     ("event", "code"),
     [
-        (Event("nope"), "no_row"),
-        (Event("continue", {}), "contract"),
-        (Event("start"), "not_running"),
-        (Event("resume"), "not_running"),
-        (Event("abandon"), "reason"),
-        (Event("continue", output(), step=9), "which_step"),
+        (Event("nope"), RefusalCode.NO_ROW),
+        (Event("continue", {}), RefusalCode.CONTRACT),
+        (Event("start"), RefusalCode.NOT_RUNNING),
+        (Event("resume"), RefusalCode.NOT_RUNNING),
+        (Event("abandon"), RefusalCode.REASON),
+        (Event("continue", output(), step=9), RefusalCode.WHICH_STEP),
     ],
 )
 def test_a_refusal_moves_nothing_and_is_entered(desk: Desk, event: Event, code: str) -> None:
@@ -204,8 +205,8 @@ def test_a_refusal_moves_nothing_and_is_entered(desk: Desk, event: Event, code: 
 
 @pytest.mark.parametrize("run", ["", "nobody", "\ud800", "a\0b", "'; DROP TABLE runs; --"])
 def test_an_unknown_run_is_refused_with_any_id(desk: Desk, run: str) -> None:
-    assert desk.send(run, "go")["code"] == "unknown_run"
-    assert desk.recover(run)["code"] == "unknown_run"
+    assert desk.send(run, "go")["code"] == RefusalCode.UNKNOWN_RUN
+    assert desk.recover(run)["code"] == RefusalCode.UNKNOWN_RUN
     assert desk.outcomes[-1].workflow is None
 
 
@@ -232,7 +233,7 @@ def test_an_unread_payload_may_be_anything(desk: Desk) -> None:
     event = Event("pause", {"a": "\ud800", "b": float("nan")})
 
     assert hash_request(event) == ""
-    assert desk.call(Call(told["run"], event, token=told["token"]))["lifecycle"] == "paused"
+    assert desk.call(Call(told["run"], event, token=told["token"]))["lifecycle"] == Lifecycle.PAUSED
 
 
 def test_the_hash_of_a_call_covers_all_of_it() -> None:
@@ -253,20 +254,20 @@ def test_a_call_that_is_only_for_a_run_as_it_was_does_nothing_to_one_that_moved_
     lines = desk.runs.entries(run)
     call = Call(run, Event("abandon", note="quiet"), only_if=lambda stored: stored.revision == 7)
 
-    assert desk.call(call)["code"] == "moved_on"
+    assert desk.call(call)["code"] == RefusalCode.MOVED_ON
     decision = desk.outcomes[-1].decision
     assert isinstance(decision, Refused)
     assert decision.seen == (FactReading("run.revision", 1),)
     assert desk.runs.entries(run) == lines
     wanted = Call(run, Event("abandon", note="quiet"), only_if=lambda stored: stored.revision == 1)
-    assert desk.call(wanted)["lifecycle"] == "abandoned"
+    assert desk.call(wanted)["lifecycle"] == Lifecycle.ABANDONED
 
 
 def test_a_run_in_trouble_refuses_everything_and_names_the_repair() -> None:
     desk = Desk(Troubled())
     run = desk.start()["run"]
 
-    assert desk.send(run, Event("continue", output()))["code"] == "damaged"
+    assert desk.send(run, Event("continue", output()))["code"] == TroubleCode.DAMAGED
     decision: Any = desk.outcomes[-1].decision
     assert (decision.seen, decision.needed) == (
         (FactReading("found", "half of it is missing"),),
@@ -282,7 +283,11 @@ def test_a_turn_that_waits_holds_what_it_was_given_and_goes_on_when_the_fact_is_
     said = desk.send(run, Event("go", {"a": [1]}, note="ann"), told["token"])
     assert (said["status"], said["waits_for"], said["state"]) == ("waiting", ["tests.pass"], "Home")
     assert isinstance(desk.outcomes[-1].decision, Waiting)
-    assert kinds(desk, run, 2) == ["token_validated", "step_waiting", "token_generated"]
+    assert kinds(desk, run, 2) == [
+        EntryKind.TOKEN_VALIDATED,
+        EntryKind.STEP_WAITING,
+        EntryKind.TOKEN_GENERATED,
+    ]
 
     stored = desk.runs.load(run)
     assert stored is not None
@@ -306,11 +311,11 @@ def test_a_fact_without_a_reader_opens_nothing(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("trigger", "note", "lifecycle", "reason"),
     [
-        ("pause", "", "paused", "No reason provided"),
-        ("pause", "tea", "paused", "tea"),
-        ("abandon", "no use", "abandoned", "no use"),
-        ("diverge", "other way", "diverged", "other way"),
-        ("fail", "broken", "failed", "broken"),
+        ("pause", "", Lifecycle.PAUSED, "No reason provided"),
+        ("pause", "tea", Lifecycle.PAUSED, "tea"),
+        ("abandon", "no use", Lifecycle.ABANDONED, "no use"),
+        ("diverge", "other way", Lifecycle.DIVERGED, "other way"),
+        ("fail", "broken", Lifecycle.FAILED, "broken"),
     ],
 )
 def test_why_the_lifecycle_changed_is_kept(
@@ -333,8 +338,8 @@ def test_a_run_that_is_resumed_answers_with_a_token_and_the_older_one_is_superse
     desk.send(told["run"], Event("pause"))
     resumed = desk.send(told["run"], Event("resume"))
 
-    assert (resumed["lifecycle"], resumed["state"]) == ("running", "draft")
-    assert desk.go_on(told["run"], told["token"])["code"] == "superseded"
+    assert (resumed["lifecycle"], resumed["state"]) == (Lifecycle.RUNNING, "draft")
+    assert desk.go_on(told["run"], told["token"])["code"] == RefusalCode.SUPERSEDED
     assert desk.go_on(told["run"], resumed["token"])["status"] == "ok"
 
 
@@ -346,8 +351,8 @@ def test_a_run_that_has_ended_is_never_moved_again(desk: Desk, trigger: str) -> 
     before = whole(desk.runs, told["run"])
 
     for event in ("continue", "pause", "resume", "fail", "abandon", "diverge", "start"):
-        assert desk.send(told["run"], Event(event, output(), note="x"))["code"] == "not_running"
-    assert desk.go_on(told["run"], told["token"])["code"] == "not_running"
+        assert desk.send(told["run"], Event(event, output(), note="x"))["code"] == RefusalCode.NOT_RUNNING
+    assert desk.go_on(told["run"], told["token"])["code"] == RefusalCode.NOT_RUNNING
     assert desk.recover(told["run"])["token"] == ""
     assert whole(desk.runs, told["run"]) == before
 
@@ -393,5 +398,5 @@ def test_a_row_that_only_says_something_is_entered_and_leaves_the_run_as_it_is(d
     assert desk.runs.entries(run)[: len(known)] == known
     added = [(one.entry.kind, one.entry.step, one.entry.data) for one in desk.runs.entries(run)[len(known) :]]
     told_of = {"trigger": "ask", "by": "agent", "rows": ["told"], "to": "Home"}
-    assert added == [("step_stayed", "Home", told_of)] * 3
-    assert desk.send(run, "end", token)["lifecycle"] == "completed"
+    assert added == [(EntryKind.STEP_STAYED, "Home", told_of)] * 3
+    assert desk.send(run, "end", token)["lifecycle"] == Lifecycle.COMPLETED

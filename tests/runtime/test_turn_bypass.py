@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from handrail.engine.facts import Value
-from handrail.engine.model import Actor, Event, Refused
+from handrail.engine.model import Actor, Event, Lifecycle, Refused
+from handrail.engine.refusals import RefusalCode
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.turn import Call, NewRun
 from handrail.stores.sql.runs import SqliteRuns
 from helpers.requirement import requirement
@@ -48,7 +50,7 @@ class Agent(Desk):
         after = everything(self.runs)
         assert changed(before, after) == ["events"]
         (added,) = after["events"][len(before["events"]) :]
-        assert (added[1], added[3]) == ("error_occurred", 0)
+        assert (added[1], added[3]) == (EntryKind.ERROR_OCCURRED, 0)
         return str(told["code"])
 
     @property
@@ -85,8 +87,8 @@ def test_a_step_is_not_skipped_by_ending_the_run_and_forking_it_further_on(
     run = agent.start()["run"]
     agent.end(run, how)
 
-    assert agent.no(agent.fork, run, state) == "later_step"
-    assert agent.no(agent.fork, run, state, by=Actor.SERVER) == "later_step"
+    assert agent.no(agent.fork, run, state) == RefusalCode.LATER_STEP
+    assert agent.no(agent.fork, run, state, by=Actor.SERVER) == RefusalCode.LATER_STEP
 
 
 @requirement("steps:life.fork")
@@ -94,7 +96,7 @@ def test_a_fork_does_not_come_further_than_the_run_did_however_long_the_chain(ag
     run = agent.start()["run"]
     for _ in range(4):
         agent.end(run)
-        assert agent.no(agent.fork, run, "review") == "later_step"
+        assert agent.no(agent.fork, run, "review") == RefusalCode.LATER_STEP
         run = agent.fork(run)["run"]
 
 
@@ -118,12 +120,12 @@ def test_a_fork_gives_no_attempt_back(agent: Agent) -> None:
     agent.go_on(run, again["token"])
     agent.end(run)
 
-    assert agent.no(agent.fork, run, "draft") == "attempts_spent"
+    assert agent.no(agent.fork, run, "draft") == RefusalCode.ATTEMPTS_SPENT
     told = agent.fork(run)
     assert told["state"] == "review"
     blocked = Event("continue", output(artifacts=[REPORT], blockers=["bad"]))
-    assert agent.send(told["run"], blocked)["lifecycle"] == "failed", "the cap holds in the fork too"
-    assert agent.no(agent.fork, told["run"], "draft") == "attempts_spent"
+    assert agent.send(told["run"], blocked)["lifecycle"] == Lifecycle.FAILED, "the cap holds in the fork too"
+    assert agent.no(agent.fork, told["run"], "draft") == RefusalCode.ATTEMPTS_SPENT
 
 
 @requirement("steps:life.fork")
@@ -133,7 +135,7 @@ def test_forking_the_same_run_again_gives_no_attempt_back(agent: Agent) -> None:
     second = agent.fork(run, "draft")["run"]
     agent.end(second)
 
-    assert agent.no(agent.fork, run, "draft") == "attempts_spent"
+    assert agent.no(agent.fork, run, "draft") == RefusalCode.ATTEMPTS_SPENT
     assert agent.fork(second)["state"] == "draft", "it was left open: the same attempt goes on"
 
 
@@ -149,7 +151,7 @@ def test_a_step_that_was_left_open_is_a_further_attempt_once_a_fork_has_finished
         agent.end(told["run"])
 
     assert seen == [1, 2]
-    assert agent.no(agent.fork, run) == "attempts_spent"
+    assert agent.no(agent.fork, run) == RefusalCode.ATTEMPTS_SPENT
     person = agent.fork(run, by=Actor.PERSON)
     assert (person["state"], agent.attempt) == ("draft", 3)
 
@@ -175,7 +177,7 @@ def test_a_step_that_forks_leave_open_again_and_again_stays_the_same_attempt_unt
     agent.go_on(told["run"], told["token"])
     agent.end(told["run"])
     for spent in (first, run, told["run"]):
-        assert agent.no(agent.fork, spent, "draft") == "attempts_spent"
+        assert agent.no(agent.fork, spent, "draft") == RefusalCode.ATTEMPTS_SPENT
 
 
 @requirement("steps:life.fork")
@@ -187,12 +189,12 @@ def test_no_way_through_other_forks_gives_an_attempt_back(agent: Agent) -> None:
     below = agent.fork(first, "draft")["run"]
     agent.end(below)
 
-    assert agent.no(agent.fork, first, "draft") == "attempts_spent"
-    assert agent.no(agent.fork, run, "draft") == "attempts_spent"
+    assert agent.no(agent.fork, first, "draft") == RefusalCode.ATTEMPTS_SPENT
+    assert agent.no(agent.fork, run, "draft") == RefusalCode.ATTEMPTS_SPENT
     other = agent.fork(run)["run"]
     assert other not in {first, below}
     agent.end(other)
-    assert agent.no(agent.fork, other, "draft") == "attempts_spent"
+    assert agent.no(agent.fork, other, "draft") == RefusalCode.ATTEMPTS_SPENT
     told = agent.fork(other, "draft", by=Actor.PERSON)
     assert told["state"] == "draft", "a person may"
     assert agent.attempt == 3
@@ -207,7 +209,7 @@ def test_a_run_that_has_not_ended_is_not_forked(agent: Agent, by: Actor, *, paus
         agent.send(run, Event("pause"))
 
     for state in ("", "draft", "review", "publish"):
-        assert agent.no(agent.fork, run, state, by=by) == "not_ended"
+        assert agent.no(agent.fork, run, state, by=by) == RefusalCode.NOT_ENDED
 
 
 @requirement("steps:life.override")
@@ -243,7 +245,7 @@ def test_an_agent_does_not_put_another_workflow_in_the_place_of_the_one_the_run_
     assert short.workflow
     new = NewRun(short.workflow, ORIGIN, short.definition)
 
-    assert agent.no(agent.fork, run, new=new) == "not_yours"
+    assert agent.no(agent.fork, run, new=new) == RefusalCode.NOT_YOURS
     assert agent.fork(run, by=Actor.PERSON, new=new)["state"] == "draft"
 
 
@@ -252,5 +254,5 @@ def test_an_agent_that_asks_again_does_not_get_the_fork_that_only_a_person_could
     agent.end(run)
     person = agent.fork(run, "publish", by=Actor.PERSON)
 
-    assert agent.no(agent.fork, run, "publish") == "later_step"
+    assert agent.no(agent.fork, run, "publish") == RefusalCode.LATER_STEP
     assert agent.fork(run, "publish", by=Actor.PERSON)["run"] == person["run"]

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.engine.model import Authority, Event
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.errors import Unreadable
 from handrail.stores.files.disk import DiskWorkspace
 from helpers.faulty_stores import Recording
@@ -121,7 +122,7 @@ def test_without_a_plan_there_is_nothing_to_check_off(desk: Desk, tmp_path: Path
     (tmp_path / "plan.md").unlink()
     told, _ = after(desk, "kept")
 
-    assert told["code"] == "not_accepted"
+    assert told["code"] == RefusalCode.NOT_ACCEPTED
     assert desk.outcomes[-1].facts
     assert desk.outcomes[-1].facts["marked.problems"] == ["plan.md is not there"]
 
@@ -139,7 +140,7 @@ def test_without_a_plan_there_is_nothing_to_check_off(desk: Desk, tmp_path: Path
 def test_a_link_that_could_be_wrong_is_not_written(desk: Desk, trigger: str, problem: str) -> None:
     told, _ = after(desk, trigger)
 
-    assert told["code"] == "not_accepted"
+    assert told["code"] == RefusalCode.NOT_ACCEPTED
     assert desk.outcomes[-1].facts
     assert desk.outcomes[-1].facts["marked.problems"] == [problem]
 

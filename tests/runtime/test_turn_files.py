@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import EntryKind
 from handrail.runtime.status import recover_run
 from helpers.task_project import Project, plain
@@ -54,10 +55,10 @@ def test_a_token_does_not_expire_and_is_void_after_any_accepted_word(project: Pr
     token = project.say("go")["tokens"][0]
     project.clock.move(days=400)
     refused = project.say("again", token)
-    assert (refused["code"], refused["tokens"]) == ("no_row", [token])
+    assert (refused["code"], refused["tokens"]) == (RefusalCode.NO_ROW, [token])
     assert project.say("go")["accepted"]
 
-    assert project.say("again", token)["code"] == "superseded"
+    assert project.say("again", token)["code"] == RefusalCode.SUPERSEDED
 
 
 def test_an_edited_state_file_is_used_as_it_is(project: Project) -> None:
@@ -69,7 +70,7 @@ def test_an_edited_state_file_is_used_as_it_is(project: Project) -> None:
     assert project.say("again")["states"] == ["DRAFT"]
     assert json.loads(project.text("state.json"))["by hand"] is True
     kinds = [str(line.entry.kind) for line in project.runs.entries("")]
-    assert "state_adopted" in kinds
+    assert EntryKind.STATE_ADOPTED in kinds
 
 
 def test_what_others_see_of_the_run_is_in_the_common_store(project: Project) -> None:
@@ -101,5 +102,8 @@ def test_a_row_that_refuses_says_its_text_and_changes_nothing(project: Project) 
 
     refused = project.say("go")
 
-    assert (refused["code"], refused["texts"]) == ("refused", [{"message": "DONE since DRAFT: say again."}])
+    assert (refused["code"], refused["texts"]) == (
+        RefusalCode.REFUSED,
+        [{"message": "DONE since DRAFT: say again."}],
+    )
     assert (project.text("state.json"), refused["revision"]) == (before, 2)

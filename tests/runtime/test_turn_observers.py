@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from handrail.engine.facts import PENDING
-from handrail.runtime.errors import Busy
+from handrail.engine.refusals import RefusalCode
+from handrail.runtime.errors import Busy, FaultCode
 from handrail.runtime.world import TurnReport, TurnResult
 from helpers.faulty_stores import AlwaysMoved, MovedOnce
 from helpers.memory_store import MemoryRuns
@@ -38,7 +39,7 @@ def test_accepted_repeated_and_refused_turns_are_reported_as_such() -> None:
         came("start", TurnResult.ACCEPTED, run=run),
         came("continue", TurnResult.ACCEPTED, run=run),
         came("continue", TurnResult.REPEATED, workflow="", run=run),
-        came("continue", TurnResult.REFUSED, "already_used", run=run),
+        came("continue", TurnResult.REFUSED, RefusalCode.ALREADY_USED, run=run),
     ]
 
 
@@ -63,7 +64,7 @@ def test_a_fault_is_reported_and_raised() -> None:
     with pytest.raises(Busy):
         desk.start()
 
-    assert [(one.ended, one.code) for one in seen] == [(TurnResult.FAILED, "busy")]
+    assert [(one.ended, one.code) for one in seen] == [(TurnResult.FAILED, FaultCode.BUSY)]
 
 
 def test_a_turn_that_is_tried_again_is_reported_once() -> None:

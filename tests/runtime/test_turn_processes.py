@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from handrail.app.faces import StepsStatus
 from handrail.engine.model import Actor, Event
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.comments import write_comment
 from handrail.runtime.records import Caller
 from handrail.runtime.turn import Call
@@ -41,7 +43,7 @@ def test_a_token_that_another_process_has_replaced_does_not_pass(mine: Desk, oth
     before = _kinds(others, begun["run"])
 
     reply = mine.go_on(begun["run"], begun["token"])
-    assert (reply["status"], reply["code"]) == ("error", "superseded")
+    assert (reply["status"], reply["code"]) == (StepsStatus.ERROR, RefusalCode.SUPERSEDED)
     assert len(_kinds(others, begun["run"])) == len(before) + 1
     assert mine.go_on(begun["run"], fresh["token"])["state"] == "review"
 
@@ -49,7 +51,7 @@ def test_a_token_that_another_process_has_replaced_does_not_pass(mine: Desk, oth
 def test_a_run_that_a_person_has_paused_takes_no_step(mine: Desk, others: Desk) -> None:
     begun = mine.start()
     assert others.send(begun["run"], Event("pause", by=Actor.PERSON))["status"] == "ok"
-    assert mine.go_on(begun["run"], begun["token"])["code"] == "not_running"
+    assert mine.go_on(begun["run"], begun["token"])["code"] == RefusalCode.NOT_RUNNING
 
 
 def test_a_comment_from_another_process_comes_with_the_next_answer(mine: Desk, others: Desk) -> None:

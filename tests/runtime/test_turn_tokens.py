@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from msgspec.structs import fields, replace
 
-from handrail.engine.model import Actor, Event, FactReading, Refused
+from handrail.engine.model import Actor, Event, FactReading, Lifecycle, Refused
+from handrail.engine.refusals import RefusalCode
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.records import Caller
 from handrail.runtime.tokens import TokenClaims, bind_event_to_step, sign_token
 from handrail.runtime.turn import Call
@@ -39,7 +41,7 @@ class Case:
         """What comes of the token; whatever is refused leaves the run as it was."""
         before = whole(self.desk.runs, self.run)
         told = self.desk.go_on(self.run, token, summary=summary)
-        if told["status"] == "error" and told["code"] != "expired":
+        if told["status"] == "error" and told["code"] != RefusalCode.EXPIRED:
             assert whole(self.desk.runs, self.run) == before
         return str(told.get("code", told["status"]))
 
@@ -68,7 +70,7 @@ def test_a_token_of_a_turn_that_the_store_has_not_is_not_said_to_be_too_old(desk
 
 
 @requirement("steps:token.expiry", "steps:token.outcomes")
-@pytest.mark.parametrize(("seconds", "code"), [(600, "ok"), (600.001, "expired"), (-3600, "ok")])
+@pytest.mark.parametrize(("seconds", "code"), [(600, "ok"), (600.001, RefusalCode.EXPIRED), (-3600, "ok")])
 def test_a_token_is_good_for_ten_minutes(desk: Desk, seconds: float, code: str) -> None:
     case = Case(desk)
     desk.clock.move(seconds=seconds)
@@ -81,14 +83,19 @@ def test_an_expired_token_is_replaced_by_a_fresh_one_and_is_then_superseded(desk
     case = Case(desk)
     desk.clock.move(minutes=11)
     told = desk.go_on(case.run, case.token)
-    assert (told["code"], told["state"], told["revision"]) == ("expired", "review", 2)
+    assert (told["code"], told["state"], told["revision"]) == (RefusalCode.EXPIRED, "review", 2)
 
     desk.clock.move(minutes=-11)
     assert case.code(case.token) == "superseded"
     desk.clock.move(minutes=20)
     assert case.code(told["token"]) == "ok"
     kinds = [str(line.entry.kind) for line in desk.runs.entries(case.run) if line.revision == 0]
-    assert kinds == ["token_expired", "token_generated", "error_occurred", "error_occurred"]
+    assert kinds == [
+        EntryKind.TOKEN_EXPIRED,
+        EntryKind.TOKEN_GENERATED,
+        EntryKind.ERROR_OCCURRED,
+        EntryKind.ERROR_OCCURRED,
+    ]
 
 
 def test_a_lifetime_can_be_set(desk: Desk) -> None:
@@ -106,12 +113,12 @@ def test_what_is_wrong_with_a_token_is_looked_for_in_a_fixed_order(desk: Desk) -
     desk.recover(case.run)
     desk.clock.move(minutes=11)
     assert case.code(old) == "superseded", "before expired"
-    assert case.code(case.spent, "Other.") == "already_used", "before expired"
+    assert case.code(case.spent, "Other.") == RefusalCode.ALREADY_USED, "before expired"
     assert case.code(case.spent) == "ok", "the recorded reply, before expired"
 
     desk.send(case.run, Event("pause"))
-    assert case.code(old) == "not_running", "before superseded"
-    assert case.code(case.spent, "Other.") == "already_used", "before not running"
+    assert case.code(old) == RefusalCode.NOT_RUNNING, "before superseded"
+    assert case.code(case.spent, "Other.") == RefusalCode.ALREADY_USED, "before not running"
     assert case.code(case.spent) == "ok", "the recorded reply, before not running"
     assert case.code("no token") == "malformed", "before everything"
     foreign = sign_token(ANOTHER_KEY, TokenClaims(case.run, 2, 2, NOW, b"nonce!"))
@@ -123,10 +130,10 @@ def test_the_last_reply_of_a_run_that_has_ended_is_given_again(desk: Desk) -> No
     case = Case(desk)
     third = desk.go_on(case.run, case.token)
     last = desk.go_on(case.run, third["token"])
-    assert last["lifecycle"] == "completed"
+    assert last["lifecycle"] == Lifecycle.COMPLETED
 
     assert desk.go_on(case.run, third["token"]) == last
-    assert case.code(third["token"], "Other.") == "already_used"
+    assert case.code(third["token"], "Other.") == RefusalCode.ALREADY_USED
     assert case.code(desk.recover(case.run)["token"] or "none") == "malformed"
 
 
@@ -141,7 +148,7 @@ def test_a_forgotten_reply_is_superseded(desk: Desk) -> None:
     assert desk.send(run, "go", token) == first
 
     desk.send(run, "go", told["token"])
-    assert desk.send(run, "go", token)["code"] == "superseded"
+    assert desk.send(run, "go", token)["code"] == RefusalCode.SUPERSEDED
 
 
 @requirement("steps:life.resume", "steps:token.outcomes")
@@ -154,7 +161,7 @@ def test_any_token_of_a_paused_run_resumes_it(desk: Desk, which: str) -> None:
     token = {"spent before": case.spent, "superseded": case.token}.get(which, fresh)
     resumed = desk.send(case.run, Event("resume"), token)
 
-    assert (resumed["lifecycle"], resumed["state"], resumed["revision"]) == ("running", "review", 4)
+    assert (resumed["lifecycle"], resumed["state"], resumed["revision"]) == (Lifecycle.RUNNING, "review", 4)
     assert case.code(resumed["token"]) == "ok"
 
 
@@ -179,15 +186,15 @@ def test_a_resume_of_a_run_that_is_not_paused_meets_the_usual_order(desk: Desk) 
         assert whole(desk.runs, case.run) == before
         return str(told["code"])
 
-    assert code(case.token) == "not_running", "running, and the token is good"
-    assert code(case.spent) == "already_used"
+    assert code(case.token) == RefusalCode.NOT_RUNNING, "running, and the token is good"
+    assert code(case.spent) == RefusalCode.ALREADY_USED
     desk.send(case.run, Event("pause"), case.token)
     resumed = desk.send(case.run, Event("resume"), case.token)
-    assert code(case.token, "another") == "already_used", "spent on the pause, and the run goes on"
+    assert code(case.token, "another") == RefusalCode.ALREADY_USED, "spent on the pause, and the run goes on"
     told = desk.go_on(case.run, resumed["token"])
-    assert code(resumed["token"]) == "already_used", "spent on the step"
+    assert code(resumed["token"]) == RefusalCode.ALREADY_USED, "spent on the step"
     desk.send(case.run, Event("abandon", note="enough"))
-    assert code(told["token"]) == "not_running", "ended"
+    assert code(told["token"]) == RefusalCode.NOT_RUNNING, "ended"
 
 
 @requirement("steps:token.outcomes")
@@ -217,7 +224,7 @@ def test_a_call_that_is_refused_for_what_it_asks_keeps_its_token(desk: Desk) -> 
     case = Case(desk)
     told = desk.go_on(case.run, case.token, confidence=7)
 
-    assert (told["code"], told["token"]) == ("contract", case.token)
+    assert (told["code"], told["token"]) == (RefusalCode.CONTRACT, case.token)
     assert case.code(case.token) == "ok"
 
 
@@ -231,7 +238,7 @@ def test_every_refusal_of_a_token_is_entered_with_its_code_and_its_caller(desk: 
     assert line.entry.step == "review"
     assert line.entry.agent == "reader"
     assert line.entry.data == {
-        "error_type": "malformed",
+        "error_type": RefusalCode.MALFORMED,
         "rule": "step_token",
         "trigger": "continue",
         "by": "agent",
@@ -252,7 +259,7 @@ def test_without_a_lifetime_a_token_is_good_for_its_revision_and_the_store_keeps
     assert again != case.token
     assert case.code(case.token) == "ok"
     assert case.code(again) == "superseded"
-    assert case.code(case.token, "Other.") == "already_used"
+    assert case.code(case.token, "Other.") == RefusalCode.ALREADY_USED
 
 
 def test_without_a_lifetime_a_refused_call_without_a_token_is_given_one(desk: Desk) -> None:
@@ -260,7 +267,7 @@ def test_without_a_lifetime_a_refused_call_without_a_token_is_given_one(desk: De
     case = Case(desk)
     told = desk.send(case.run, "nope")
 
-    assert told["code"] == "no_row"
+    assert told["code"] == RefusalCode.NO_ROW
     assert case.code(told["token"]) == "ok"
 
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Lifecycle, Step
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.errors import Unreadable
 from handrail.runtime.journal import get_run_after
@@ -29,7 +30,9 @@ from helpers.stores import (
 )
 from helpers.turns import NOW, ORIGIN
 
-REFUSAL = (Entry(EntryKind.ERROR_OCCURRED, "draft", "writer", {"error_type": "contract", "by": "agent"}),)
+REFUSAL = (
+    Entry(EntryKind.ERROR_OCCURRED, "draft", "writer", {"error_type": RefusalCode.CONTRACT, "by": "agent"}),
+)
 TEXTS = {
     "nothing": "",
     "NUL": "a\0b",

@@ -1,7 +1,7 @@
 """The short form: what a list of steps becomes."""
 
 from handrail.engine.decide import decide
-from handrail.engine.model import Accepted, Event, Run, ToState
+from handrail.engine.model import Accepted, Event, Lifecycle, Run, ToState
 from helpers.workflow_files import of, said
 
 HEAD = "workflow: w\nversion: 1\nauthority: sql\n"
@@ -66,7 +66,7 @@ def test_a_run_walks_the_steps_on_their_outputs() -> None:
         assert isinstance(decision, Accepted)
         run = decision.run
 
-    assert str(run.lifecycle) == "completed"
+    assert str(run.lifecycle) == Lifecycle.COMPLETED
 
 
 def test_the_second_step_of_a_name_is_checked_too() -> None:

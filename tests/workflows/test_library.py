@@ -10,6 +10,7 @@ import pytest
 import handrail
 from handrail.engine.facts import Value
 from handrail.engine.model import Brief, Lifecycle, Run, ToState, Workflow
+from handrail.engine.refusals import RefusalCode
 from handrail.engine.soundness import check_soundness
 from helpers.library_outputs import COMMAND, GIVEN, HONEST, LIES, Handed
 from helpers.requirement import requirement
@@ -222,7 +223,7 @@ def test_a_lie_moves_nothing_and_the_answer_names_it(
 
     refusal = refused(flow, run, "continue", **handed(name, step, **changes))
 
-    assert refusal.code in {"contract", "not_accepted"}
+    assert refusal.code in {RefusalCode.CONTRACT, RefusalCode.NOT_ACCEPTED}
     assert [line for line in refusal.needed if line.startswith(named)] != []
 
 
@@ -323,7 +324,7 @@ def test_a_verdict_against_it_leads_back_and_the_third_ends_the_run(
         assert (states(run), run.attempts[back]) == ([back], attempt)
         run = moved(flow, run, "continue", **handed(name, back))
 
-    assert moved(flow, run, "continue", **handed(name, step, verdict=verdict)).lifecycle == "failed"
+    assert moved(flow, run, "continue", **handed(name, step, verdict=verdict)).lifecycle == Lifecycle.FAILED
 
 
 # --- the guide ----------------------------------------------------------------------------------------------

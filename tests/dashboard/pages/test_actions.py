@@ -11,6 +11,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from handrail.app.faces import StepsStatus
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.system import get_login_name
 from helpers.browser import Pages, dashboard, entered, live
 from helpers.face_runs import spells
@@ -111,7 +113,7 @@ def test_a_step_done_by_hand_meets_the_contract_of_an_agent(page: Page, shown: P
 
     expect(page.get_by_role("heading", name="The run is running.")).to_be_visible()
     expect(page.locator(".step.is-running .step-name")).to_have_text("two")
-    assert agent.recover(run).reply["status"] == "ok"
+    assert agent.recover(run).reply["status"] == StepsStatus.OK
 
 
 def test_a_fork_goes_where_no_agent_could_only_once_that_is_confirmed(
@@ -203,7 +205,7 @@ def test_one_that_is_too_long_is_refused_with_the_repair_and_not_cut(shown: Page
     assert answered.status == 409
     assert "a text of 1 to 4000 characters" in answered.text
     assert "ä" * 4001 in answered.text
-    assert "comment_written" not in shown.ask("GET", f"/runs/{run}/history?only=all", sent).text
+    assert EntryKind.COMMENT_WRITTEN not in shown.ask("GET", f"/runs/{run}/history?only=all", sent).text
 
 
 # --- several runs at once -----------------------------------------------------------------------------------

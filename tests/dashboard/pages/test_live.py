@@ -9,6 +9,8 @@ from typing import Any
 from playwright.sync_api import BrowserContext, expect
 from websockets.sync.client import ClientConnection, connect
 
+from handrail.app.faces import StepsStatus
+from handrail.engine.refusals import RefusalCode
 from helpers.browser import LIVE, Pages, dashboard, entered, live
 from helpers.servers import BOUND, Pipe, Place
 
@@ -47,7 +49,7 @@ def test_over_postgresql_a_call_of_another_process_changes_the_open_page_too(
         page.get_by_role("button", name="Pause", exact=True).click()
         expect(page.get_by_role("heading", name="The run is paused.")).to_be_visible()
 
-        assert agent.go_on(second.token).code == "not_running"
+        assert agent.go_on(second.token).code == RefusalCode.NOT_RUNNING
 
 
 def test_what_happened_while_a_page_was_on_its_way_is_not_missed(at: Place, context: BrowserContext) -> None:
@@ -91,13 +93,13 @@ def test_a_run_that_is_paused_on_its_page_is_paused_for_its_agent(at: Place, con
         expect(page.get_by_role("heading", name="The run is paused.")).to_be_visible()
         told = agent.go_on(first.token)
 
-        assert (told.failed, told.code) == (True, "not_running")
+        assert (told.failed, told.code) == (True, RefusalCode.NOT_RUNNING)
         page.get_by_role("button", name="Resume", exact=True).click()
         expect(page.get_by_role("heading", name="The run is running.")).to_be_visible()
         expect(page.locator("#acted code")).to_have_text(
             f"Go on with the Handrail run: call workflow_next_step with execution_id {first.run}"
         )
-        assert agent.recover(first.run).reply["status"] == "ok"
+        assert agent.recover(first.run).reply["status"] == StepsStatus.OK
 
 
 def test_updates_wait_while_a_person_has_paused_them(at: Place, context: BrowserContext) -> None:

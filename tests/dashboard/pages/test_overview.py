@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from handrail.engine.lifecycle import CONTINUE, FAIL, PAUSE
+from handrail.engine.model import Lifecycle
 from helpers.browser import Pages, dashboard, entered
 from helpers.history import GATE, PLAIN, PROJECT, history, played
 from helpers.servers import Pipe, Place, place
@@ -70,8 +71,8 @@ def test_what_needs_somebody_comes_first_and_says_why(plain: Page) -> None:
         ({"face": "spells"}, []),
         ({"since": "1d"}, []),
         ({"until": "2026-01-31T09:02"}, ["To be running"]),
-        ({"lifecycle": "failed"}, ["To be failed"]),
-        ({"lifecycle": "paused", "q": "lunch"}, []),
+        ({"lifecycle": Lifecycle.FAILED}, ["To be failed"]),
+        ({"lifecycle": Lifecycle.PAUSED, "q": "lunch"}, []),
     ],
 )
 def test_filters_combine_without_javascript_and_stand_in_the_url(

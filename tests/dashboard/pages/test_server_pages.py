@@ -13,6 +13,7 @@ from playwright.sync_api import BrowserContext, expect
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from handrail.engine.model import Lifecycle
 from helpers.browser import live
 from helpers.forks import served
 from helpers.http_servers import FACES
@@ -105,7 +106,7 @@ def test_who_may_only_read_has_no_buttons_and_moves_nothing(house: Estate, works
 
     assert "/do/" not in shown.text
     assert (done.status, "not by you" in done.text) == (409, True)
-    assert said(house.at, "runs", "show", run)["run"]["lifecycle"] == "running"
+    assert said(house.at, "runs", "show", run)["run"]["lifecycle"] == Lifecycle.RUNNING
 
 
 def test_a_token_that_was_taken_back_lets_nobody_see_another_page(house: Estate) -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from handrail.app.faces import CallFailure
+from handrail.engine.refusals import RefusalCode
+from handrail.mcp.faces.commits import CommitsStatus
 from handrail.runtime.errors import FaultCode
 from helpers.commit_plans import NOTHING, START, TASKS, clean
 from helpers.planner_agents import PlanAgent
@@ -44,7 +46,11 @@ def test_a_failure_of_version_control_is_severe_in_every_tool_until_it_is_repair
         for tool, given in CALLS:
             answer = pipe.call(given, tool)
             reply = answer.reply
-            assert (answer.failed, reply["status"], reply["code"]) == (True, "error", "vcs_missing_repo")
+            assert (answer.failed, reply["status"], reply["code"]) == (
+                True,
+                CommitsStatus.ERROR,
+                FaultCode.VCS_MISSING_REPO,
+            )
             assert answer.text.startswith("CRITICAL ISSUE: version control failed (`vcs_missing_repo`)")
             assert "no tool works until that is repaired. Stop all work now" in reply["action_taken"]
             assert reply["current_state"] == NOTHING
@@ -67,7 +73,7 @@ def test_a_failure_outside_version_control_is_not_critical(agent: PlanAgent) -> 
     )
 
     said = "held: send it again (The plan was not read: `current_state` says nothing about it.)"
-    assert (answer.reply["action_taken"], answer.reply["code"]) == (said, "busy")
+    assert (answer.reply["action_taken"], answer.reply["code"]) == (said, FaultCode.BUSY)
     assert answer.reply["next"] == [{"tool": "get_plan", "arguments": {}, "who": "agent"}]
     expected = {"recommended": ["get_plan"], "blocked": [], "available": ["get_plan"]}
     assert answer.reply["next_actions"] == expected
@@ -83,7 +89,7 @@ def test_two_servers_take_turns_and_of_two_at_once_one_wins_and_the_other_is_sho
         again = other.call({"description": "Why.", "step_token": token}, "update_description")
         assert not again.failed, again.text
         late = one.call({"constraints": [], "step_token": token}, "set_constraints")
-        assert (late.failed, late.reply["code"]) == (True, "already_used")
+        assert (late.failed, late.reply["code"]) == (True, RefusalCode.ALREADY_USED)
         one.call({"constraints": [], "step_token": late.reply["step_token"]}, "set_constraints")
 
         answers = {}
@@ -96,7 +102,7 @@ def test_two_servers_take_turns_and_of_two_at_once_one_wins_and_the_other_is_sho
 
     (won,) = [number for number, answer in answers.items() if not answer.failed]
     lost = answers[1 - won].reply
-    assert (lost["status"], lost["code"]) == ("error", "superseded")
+    assert (lost["status"], lost["code"]) == ("error", RefusalCode.SUPERSEDED)
     assert lost["action_taken"] == (
         "Nothing was changed: the plan has changed since that token, and stands as shown here."
     )
@@ -115,5 +121,8 @@ def test_a_call_sent_twice_counts_once_and_a_refused_one_keeps_its_token(agent: 
     again = agent.calls("start_planning", **START, step_token=token)
 
     assert (again.reply, again.failed) == (first.reply, False)
-    assert agent.calls("finish_job", **dict.fromkeys(["step_token"], "nothing")).reply["code"] == "malformed"
+    assert (
+        agent.calls("finish_job", **dict.fromkeys(["step_token"], "nothing")).reply["code"]
+        == RefusalCode.MALFORMED
+    )
     assert agent.text() == "feat(tea): brew tea\n"

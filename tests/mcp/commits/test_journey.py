@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from handrail.engine.model import Lifecycle
+from handrail.engine.refusals import RefusalCode
+from handrail.mcp.faces.commits import CommitsStatus
 from handrail.runtime.ports.queries import RunFilter
 from helpers.commit_plans import (
     COMPLETE,
@@ -48,7 +50,7 @@ def test_the_whole_way_from_nothing_to_the_complete_plan_with_a_new_server_in_ev
             assert (shown.reply["current_state"]["phase"], shown.failed) == (entered, False)
             for (tool, given), phase, current, completed in islice(way, calls):
                 told = pipe.call({**given, "step_token": token or shown.reply["step_token"]}, tool)
-                assert (told.failed, told.reply["status"]) == (False, "success"), told.text
+                assert (told.failed, told.reply["status"]) == (False, CommitsStatus.SUCCESS), told.text
                 state = told.reply["current_state"]
                 assert (state["phase"], state["completed_tasks"]) == (phase, completed)
                 assert state.get("current_task_id", "") == current
@@ -79,7 +81,7 @@ def test_in_jj_changed_files_are_confirmed_a_message_is_reformatted_and_a_new_co
     (at.repo.folder / "kettle").write_text("hot\n")
     with at.server() as pipe:
         unsure = pipe.call(START, "start_planning")
-        assert (unsure.reply["code"], unsure.reply["raw_commit_content"]) == ("refused", "")
+        assert (unsure.reply["code"], unsure.reply["raw_commit_content"]) == (RefusalCode.REFUSED, "")
         at.repo.jj("describe", "-m", "Merge the kettle")
         blocked = pipe.call({**START, "confirm": True}, "start_planning")
         assert (blocked.failed, blocked.reply["raw_commit_content"]) == (True, "Merge the kettle\n")

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from handrail.mcp.faces.commits import CommitsStatus
 from helpers.commit_plans import EDITS, NOTHING, START
 from helpers.planner_agents import PlanAgent
 from helpers.requirement import requirement
@@ -66,11 +67,11 @@ def test_readers_answer_with_the_raw_text_and_writers_are_refused(agent: PlanAge
 
     for tool, given in READERS:
         told = agent.calls(tool, **given)
-        assert (told.failed, told.reply["status"]) == (False, "success"), told.text
+        assert (told.failed, told.reply["status"]) == (False, CommitsStatus.SUCCESS), told.text
         shown(told.reply, text)
     for tool, given in WRITERS:
         told = agent.calls(tool, **given)
-        assert (told.failed, told.reply["status"]) == (True, "error"), told.text
+        assert (told.failed, told.reply["status"]) == (True, CommitsStatus.ERROR), told.text
         assert "not follow the structured format, and it is not written over" in told.text
         shown(told.reply, text)
 
@@ -101,7 +102,7 @@ def test_a_message_is_reformatted_step_by_step_and_written_only_once_all_of_it_i
         ("", "the plan has no goal yet"),
     ):
         told = agent.calls("verify_plan", choice="reformat", message=message)
-        assert (told.failed, told.reply["status"]) == (True, "error")
+        assert (told.failed, told.reply["status"]) == (True, CommitsStatus.ERROR)
         assert wrong in told.reply["action_taken"], told.text
         shown(told.reply, FOREIGN)
         assert agent.text() == FOREIGN

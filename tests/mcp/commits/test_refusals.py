@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from handrail.mcp.faces.commits import CommitsStatus
 from helpers.commit_plans import (
     EDITS,
     START,
@@ -28,7 +29,7 @@ def refused(agent: PlanAgent, tool: str, **given: object) -> dict[str, Any]:
     """A call that is refused, in the shape of every answer, and that leaves everything as it was."""
     before = agent.text()
     told = agent.calls(tool, **given)
-    assert (told.failed, told.reply["status"]) == (True, "error"), told.text
+    assert (told.failed, told.reply["status"]) == (True, CommitsStatus.ERROR), told.text
     assert agent.text() == before
     assert told.reply["why"]["needed"] != []
     assert told.reply["next"][-1] == {"tool": "get_plan", "arguments": {}, "who": "agent"}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from handrail.mcp.faces.commits import CommitsStatus
 from helpers.planner_agents import PlanAgent
 from helpers.requirement import requirement
 
@@ -67,7 +68,7 @@ def test_what_is_there_decides_what_is_recommended_and_what_is_blocked(
 
     reply = agent.calls("get_plan").reply
 
-    assert (reply["status"], reply["current_state"]["phase"]) == ("success", phase)
+    assert (reply["status"], reply["current_state"]["phase"]) == (CommitsStatus.SUCCESS, phase)
     actions = reply["next_actions"]
     assert [one.partition(":")[0] for one in actions["recommended"]] == recommended
     assert actions["blocked"] == blocked
@@ -133,7 +134,7 @@ def test_a_valid_plan_is_verified_task_by_task_and_nothing_is_changed(
 
     told = agent.calls("verify_plan")
 
-    assert (told.reply["status"], told.failed) == ("success", False)
+    assert (told.reply["status"], told.failed) == (CommitsStatus.SUCCESS, False)
     assert told.reply["alignment_check"] == {"question": question, "required_confirmation": True}
     assert told.reply["plan"]["header"]["summary"] == "brew tea"
     assert agent.text() == text

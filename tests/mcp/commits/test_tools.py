@@ -5,6 +5,8 @@ import pytest
 
 from handrail.app.faces import UnknownPrompt
 from handrail.documents.plan.grammar import COMMITS
+from handrail.engine.refusals import RefusalCode
+from handrail.mcp.faces.commits import CommitsStatus
 from helpers.commit_plans import (
     CONSTRAINTS,
     DESCRIPTION,
@@ -170,12 +172,16 @@ def test_before_there_is_a_plan_the_reading_tools_have_nothing_to_show(agent: Pl
 def test_a_project_that_is_not_served_blocks_every_tool(agent: PlanAgent) -> None:
     told = agent.calls("get_plan", project="elsewhere")
 
-    assert (told.reply["status"], told.reply["code"], told.failed) == ("error", "unknown_project", True)
+    assert (told.reply["status"], told.reply["code"], told.failed) == (
+        CommitsStatus.ERROR,
+        RefusalCode.UNKNOWN_PROJECT,
+        True,
+    )
     assert told.reply["next_actions"]["available"] == []
     blocked = told.reply["next_actions"]["blocked"]
     assert len(blocked) == 12
     assert blocked[0] == "start_planning: This server does not serve that project."
-    assert agent.calls("get_plan", project=str(agent.repo.folder)).reply["status"] == "success"
+    assert agent.calls("get_plan", project=str(agent.repo.folder)).reply["status"] == CommitsStatus.SUCCESS
 
 
 @pytest.mark.parametrize(
@@ -202,7 +208,7 @@ def test_an_argument_that_the_schema_does_not_take_is_named_and_the_state_is_sho
 
     told = agent.calls(tool, **given)
 
-    assert (told.reply["code"], told.failed) == ("arguments", True)
+    assert (told.reply["code"], told.failed) == (RefusalCode.ARGUMENTS, True)
     assert any(needed in line for line in told.reply["why"]["needed"]), told.reply["why"]
     assert told.reply["current_state"]["phase"] == "planning"
     assert told.reply["step_token"]

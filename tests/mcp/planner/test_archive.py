@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from handrail.engine.model import Lifecycle
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.errors import VcsLocked
 from handrail.runtime.ports.turn import Description
 from handrail.runtime.system import RandomIds
@@ -122,20 +124,24 @@ def test_a_plan_is_a_run_among_the_others_and_stays_one_when_the_store_is_rebuil
         pipe.call({"task_id": "cake"}, "mark_task")
         pipe.call({}, "finish_job")
     (row,) = runs(at, "list", "--face", "planner").data["runs"]
-    assert (row["workflow"], row["lifecycle"], row["goal"]) == ("planner", "completed", "feat(tea): brew tea")
+    assert (row["workflow"], row["lifecycle"], row["goal"]) == (
+        "planner",
+        Lifecycle.COMPLETED,
+        "feat(tea): brew tea",
+    )
     assert row["project"] == str(at.at.project)
     whole = runs(at, "show", row["id"]).data
     assert [step["state"] for step in whole["steps"]] == ["stage-1", "stage-2", "stage-5"]
     events = runs(at, "events", row["id"]).data["events"]
     assert [one["kind"] for one in events] == [
-        "workflow_created",
-        "step_stayed",
-        "workflow_state_transition",
-        "step_stayed",
-        "step_stayed",
-        "error_occurred",
-        "step_stayed",
-        "workflow_state_transition",
+        EntryKind.WORKFLOW_CREATED,
+        EntryKind.STEP_STAYED,
+        EntryKind.WORKFLOW_STATE_TRANSITION,
+        EntryKind.STEP_STAYED,
+        EntryKind.STEP_STAYED,
+        EntryKind.ERROR_OCCURRED,
+        EntryKind.STEP_STAYED,
+        EntryKind.WORKFLOW_STATE_TRANSITION,
     ]
     assert events[5]["data"]["trigger"] == "mark_task"
     end = events[7]["data"]

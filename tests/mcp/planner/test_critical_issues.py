@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.runtime.errors import FaultCode
 from helpers.planner_servers import ProjectGroup, ServedProject, ordered, project_group
 from helpers.repositories import Repo
 from helpers.requirement import requirement
@@ -48,7 +49,7 @@ def settings(repo: Repo, text: str) -> Iterator[None]:
 @requirement("planner:errors.types")
 def test_a_project_in_no_repository(project: Callable[[str], ServedProject]) -> None:
     at = project("none")
-    repair = at.fails("gather_requirements", "vcs_missing_repo")
+    repair = at.fails("gather_requirements", FaultCode.VCS_MISSING_REPO)
     assert "run `git init` there" in repair
 
     Repo("git", at.group.folder("none"), at.group.at.folder / "home").run(*ordered(repair))
@@ -62,7 +63,7 @@ def test_a_commit_that_may_not_be_changed(project: Callable[[str], ServedProject
     assert not at.writes("brew tea").failed
     repo.jj("bookmark", "create", "done")
     with settings(repo, repo.settings.read_text() + DONE):
-        repair = at.fails_to_write("vcs_immutable")
+        repair = at.fails_to_write(FaultCode.VCS_IMMUTABLE)
         repo.run(*ordered(repair))
 
         assert at.works()["stage"] == "1"
@@ -78,8 +79,8 @@ def test_a_working_copy_that_is_behind(project: Callable[[str], ServedProject]) 
     repo.jj("workspace", "add", str(beside))
     Repo("jj", beside, repo.home).jj("restore", "--into", "default@", "--from", "root()")
 
-    assert at.fails("gather_requirements", "vcs_stale") == "run `jj workspace update-stale` there"
-    repo.run(*ordered(at.fails("set_detailed_goal", "vcs_stale", description="Why.")))
+    assert at.fails("gather_requirements", FaultCode.VCS_STALE) == "run `jj workspace update-stale` there"
+    repo.run(*ordered(at.fails("set_detailed_goal", FaultCode.VCS_STALE, description="Why.")))
 
     at.works()
 
@@ -105,7 +106,7 @@ def test_a_change_with_several_commits(project: Callable[[str], ServedProject]) 
     repo.jj("describe", "-m", "feat(tea): one")
     repo.jj("--at-op", operation, "describe", "-m", "feat(tea): other")
 
-    repair = at.fails_to_write("vcs_divergent")
+    repair = at.fails_to_write(FaultCode.VCS_DIVERGENT)
     assert repair == "run `jj converge`, or `jj abandon` the wrong one that `jj log -r 'divergent()'` shows"
     wrong = repo.jj("log", "--no-graph", "-r", "divergent() ~ @", "-T", "commit_id")
     repo.jj("abandon", wrong)
@@ -128,7 +129,7 @@ def test_a_lock_that_a_killed_program_has_left(
     at.works()
     (repo.folder / lock).touch()
 
-    repair = at.fails("set_detailed_goal", "vcs_locked", description="Why.")
+    repair = at.fails("set_detailed_goal", FaultCode.VCS_LOCKED, description="Why.")
 
     assert repair.endswith(f"if none does, remove `{repo.folder / lock}`")
     (repo.folder / lock).unlink()
@@ -140,8 +141,8 @@ def test_settings_that_cannot_be_read(project: Callable[[str], ServedProject], k
     at = project(f"{kind}-config")
     repo = at.group.repo(f"{kind}-config", kind)
     with settings(repo, "[user\n"):
-        assert at.fails("gather_requirements", "vcs_config") == f"mend the line that {kind} names"
-        assert at.fails_to_write("vcs_config") == f"mend the line that {kind} names"
+        assert at.fails("gather_requirements", FaultCode.VCS_CONFIG) == f"mend the line that {kind} names"
+        assert at.fails_to_write(FaultCode.VCS_CONFIG) == f"mend the line that {kind} names"
 
     at.works()
 
@@ -153,8 +154,8 @@ def test_a_repository_that_is_damaged_inside(project: Callable[[str], ServedProj
     operations.rename(operations.with_name("away"))
     operations.mkdir()
 
-    repair = at.fails("gather_requirements", "vcs_internal")
-    at.fails_to_write("vcs_internal")
+    repair = at.fails("gather_requirements", FaultCode.VCS_INTERNAL)
+    at.fails_to_write(FaultCode.VCS_INTERNAL)
 
     operations.rmdir()
     operations.with_name("away").rename(operations)
@@ -168,7 +169,7 @@ def test_a_stand_in_that_is_older_than_any_jj_that_can_be_had(
     at = project("old")
     at.group.repo("old", "jj")
     with at.group.switch.doing('case "$*" in *--version) echo "jj 0.37.0"; exit;; esac'):
-        assert at.fails("gather_requirements", "vcs_too_old") == "install jj 0.38 or newer"
+        assert at.fails("gather_requirements", FaultCode.VCS_TOO_OLD) == "install jj 0.38 or newer"
 
     at.works()
 
@@ -181,7 +182,7 @@ def test_a_program_that_is_not_installed(project: Callable[[str], ServedProject]
     program = at.group.switch.folder / kind
     program.rename(program.with_name("away"))
 
-    repair = at.fails("gather_requirements", "vcs_missing_tool", "command failed")
+    repair = at.fails("gather_requirements", FaultCode.VCS_MISSING_TOOL, "command failed")
     assert repair == f"install {kind}, or put the folder it is in into PATH"
 
     program.with_name("away").rename(program)
@@ -194,7 +195,7 @@ def test_what_has_no_name_is_passed_on_as_it_is_said(project: Callable[[str], Se
     way = repo.folder / ".git" / "refs" / "worktree"
     way.write_text("in the way")
 
-    assert "do what git says" in at.fails_to_write("vcs_failed")
+    assert "do what git says" in at.fails_to_write(FaultCode.VCS_FAILED)
 
     way.unlink()
     at.works()
@@ -209,13 +210,13 @@ def test_a_program_that_is_not_done_in_time(tmp_path: Path) -> None:
         fcntl.flock(held, fcntl.LOCK_EX)
         try:
             repair = ServedProject(at, pipe, "jj").fails(
-                "gather_requirements", "vcs_timeout", "command failed"
+                "gather_requirements", FaultCode.VCS_TIMEOUT, "command failed"
             )
-            ServedProject(at, pipe, "jj").fails_to_write("vcs_timeout", "command failed")
+            ServedProject(at, pipe, "jj").fails_to_write(FaultCode.VCS_TIMEOUT, "command failed")
         finally:
             os.close(held)
         assert repair.startswith("send the same call again")
-        ServedProject(at, pipe, "git").fails("gather_requirements", "vcs_timeout", "command failed")
+        ServedProject(at, pipe, "git").fails("gather_requirements", FaultCode.VCS_TIMEOUT, "command failed")
         (git.folder / ".git" / "packed-refs").unlink()
         for name in ("jj", "git"):
             ServedProject(at, pipe, name).works()
@@ -227,7 +228,7 @@ def test_a_kind_that_is_forced_and_not_there(tmp_path: Path, forced: str, kind: 
     repo = at.repo("forced", kind)
     with at.server("--vcs", forced) as pipe:
         project = ServedProject(at, pipe, "forced")
-        repair = project.fails("gather_requirements", "vcs_missing_repo")
+        repair = project.fails("gather_requirements", FaultCode.VCS_MISSING_REPO)
         assert repair.endswith("or force no kind of repository")
         repo.run(*ordered(repair))
         project.works()

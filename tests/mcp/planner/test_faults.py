@@ -3,6 +3,7 @@
 import pytest
 
 from handrail.app.faces import CallFailure, UnknownPrompt
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.errors import FaultCode
 from helpers.planner_agents import PlanAgent
 from helpers.requirement import requirement
@@ -15,7 +16,7 @@ def test_a_failure_outside_version_control_is_not_critical(agent: PlanAgent) -> 
         tool, {}, CallFailure(FaultCode.BUSY, "store", "held", "send it again", again=True)
     )
 
-    assert (answer.reply["error"], answer.reply["code"]) == ("held: send it again", "busy")
+    assert (answer.reply["error"], answer.reply["code"]) == ("held: send it again", FaultCode.BUSY)
     assert answer.reply["next"] == [{"tool": "gather_requirements", "arguments": {}, "who": "agent"}]
 
 
@@ -75,5 +76,5 @@ def test_the_prompt_and_the_instructions_say_what_is_called_first(agent: PlanAge
 def test_a_project_that_is_not_served_is_refused(agent: PlanAgent) -> None:
     told = agent.calls("gather_requirements", project="elsewhere")
 
-    assert (told.reply["code"], told.failed) == ("unknown_project", True)
+    assert (told.reply["code"], told.failed) == (RefusalCode.UNKNOWN_PROJECT, True)
     assert agent.calls("gather_requirements", project=str(agent.repo.folder)).reply["stage"] == "0"

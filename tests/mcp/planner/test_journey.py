@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.engine.model import Lifecycle
 from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, repository_place
 from helpers.program import handrail
 from helpers.repositories import KINDS
@@ -60,6 +61,6 @@ def test_the_whole_way_from_nothing_to_the_complete_plan_with_a_new_server_at_ev
 
     assert at.text() == COMPLETE
     (run,) = handrail("runs", "list", "--store", at.at.store, "--json", HOME=at.at.env["HOME"]).data["runs"]
-    assert (run["face"], run["lifecycle"]) == ("planner", "completed")
+    assert (run["face"], run["lifecycle"]) == ("planner", Lifecycle.COMPLETED)
     checked = handrail("store", "check", "--store", at.at.store, HOME=at.at.env["HOME"])
     assert checked.status == 0, checked.err

@@ -8,6 +8,7 @@ import pytest
 
 from handrail.documents.state_file import HistoryItem
 from handrail.engine.model import Lifecycle
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.errors import DiskFull, Fault, SyncFailed
 from handrail.runtime.ports.queries import RunFilter
@@ -143,5 +144,5 @@ def test_a_turn_that_was_cut_off_behind_the_text_is_seen_by_the_call_that_is_sen
 
         again = agent.calls("set_overarching_goal", goal=GOAL, step_token=token)
 
-        assert (again.reply["code"], again.reply["stage"]) == ("superseded", "1")
+        assert (again.reply["code"], again.reply["stage"]) == (RefusalCode.SUPERSEDED, "1")
         assert again.reply["plan"]["text"] == TEXT

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from handrail.engine.refusals import RefusalCode
 from helpers.planner_agents import DETAIL, GOAL, TASKS, TO_DETAIL, TO_GOAL, TO_PLAN, PlanAgent
 from helpers.requirement import requirement
 
@@ -29,7 +30,7 @@ def test_an_unknown_task_is_answered_with_those_there_are(agent: PlanAgent) -> N
 
     reply = refused(agent, "mark_task", task_id="sugar")
 
-    assert (reply["code"], reply["error_type"]) == ("refused", "task not found")
+    assert (reply["code"], reply["error_type"]) == (RefusalCode.REFUSED, "task not found")
     assert "heat-water, heat-water/fill-the-kettle, add-leaves" in reply["error"]
 
 
@@ -116,7 +117,7 @@ def test_an_argument_that_the_schema_does_not_take_is_named(
 ) -> None:
     reply = refused(agent, tool, **given)
 
-    assert reply["code"] == "arguments"
+    assert reply["code"] == RefusalCode.ARGUMENTS
     assert any(needed in line for line in reply["why"]["needed"])
 
 

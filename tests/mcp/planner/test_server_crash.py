@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.runtime.errors import FaultCode
 from helpers.planner_agents import GOAL
 from helpers.planner_servers import ProjectGroup, ServedProject, project_group
 from helpers.repositories import Repo
@@ -88,7 +89,7 @@ def test_a_server_that_is_killed_while_it_writes_leaves_the_old_text_or_the_new_
         seen.add(text[11:14])
         going = scene.stays.writes("the next")
         if going.failed:
-            assert going.reply["code"] == "vcs_locked", going.text
+            assert going.reply["code"] == FaultCode.VCS_LOCKED, going.text
             Path(going.reply["why"]["needed"][0].split("`")[1]).unlink()
             assert not scene.stays.writes("the next").failed
 

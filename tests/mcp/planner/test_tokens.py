@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.ports.turn import Description
 from handrail.runtime.system import RandomIds
 from handrail.stores.vcs.git import GitDescriptions
@@ -30,7 +31,7 @@ def test_a_token_that_was_spent_on_another_call_does_nothing(agent: PlanAgent) -
 
     told = agent.calls("set_detailed_goal", description="Two.", step_token=token)
 
-    assert (told.reply["code"], told.failed) == ("already_used", True)
+    assert (told.reply["code"], told.failed) == (RefusalCode.ALREADY_USED, True)
     assert agent.text() == "feat(tea): brew tea\n\nOne.\n"
 
 
@@ -42,7 +43,7 @@ def test_a_token_is_void_once_the_text_was_edited_and_the_answer_shows_it(tmp_pa
 
         told = agent.calls("set_detailed_goal", description="One.", step_token=token)
 
-        assert (told.reply["code"], told.failed) == ("superseded", True)
+        assert (told.reply["code"], told.failed) == (RefusalCode.SUPERSEDED, True)
         assert told.reply["plan"]["text"] == agent.text() == "feat(tea): brew coffee\n"
         assert told.reply["options"][0] == "set_overarching_goal"
         fresh = told.reply["step_token"]
@@ -53,7 +54,7 @@ def test_wrong_arguments_are_answered_with_the_stage_and_an_open_token(agent: Pl
     agent.does(TO_GOAL)
     told = agent.calls("set_detailed_goal", description=7)
 
-    assert (told.reply["code"], told.reply["stage"]) == ("arguments", "1")
+    assert (told.reply["code"], told.reply["stage"]) == (RefusalCode.ARGUMENTS, "1")
     assert not agent.calls(
         "set_detailed_goal", description="One.", step_token=told.reply["step_token"]
     ).failed
@@ -82,7 +83,7 @@ def test_a_refused_call_does_not_spend_its_token(agent: PlanAgent) -> None:
 def test_a_malformed_token_is_refused(agent: PlanAgent) -> None:
     told = agent.calls("finish_job", **dict.fromkeys(["step_token"], "nothing"))
 
-    assert told.reply["code"] == "malformed"
+    assert told.reply["code"] == RefusalCode.MALFORMED
 
 
 class Raced(GitDescriptions):
@@ -107,5 +108,5 @@ def test_a_write_between_reading_and_writing_is_built_on_or_reported_and_never_l
 
         told = agent.calls("set_detailed_goal", description="One.", **({"step_token": token} if held else {}))
 
-        assert told.reply.get("code") == ("superseded" if held else None)
+        assert told.reply.get("code") == (RefusalCode.SUPERSEDED if held else None)
         assert agent.text() == "feat(tea): brew coffee\n" + ("" if held else "\nOne.\n")

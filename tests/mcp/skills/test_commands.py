@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from handrail.engine.refusals import TroubleCode
 from helpers.program import command
 from helpers.skill_sessions import TO_FIRST_ITEM, Agent, design
 
@@ -32,7 +33,7 @@ def test_a_damaged_state_file_is_set_aside_and_the_last_turn_brought_back(agent:
     (agent.home() / "collab-state.json").write_bytes(b'{"state": "clear-pre')
 
     told = agent.completes("collab-clear")
-    assert told.reply["code"] == "damaged"
+    assert told.reply["code"] == TroubleCode.DAMAGED
     assert "handrail repair --restore 2" in told.text
     assert command("repair", "skills/demo", "--restore", "2", cwd=agent.root).status == 0
     assert agent.state() == whole

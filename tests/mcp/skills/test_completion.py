@@ -2,6 +2,7 @@
 
 import pytest
 
+from handrail.engine.refusals import RefusalCode
 from helpers.requirement import requirement
 from helpers.skill_sessions import (
     BUG_DONE,
@@ -25,7 +26,7 @@ def test_any_other_skill_is_refused_and_the_expected_one_is_named(agent: Agent, 
     told = agent.completes(skill)
 
     assert told.failed
-    assert told.reply["code"] == "refused"
+    assert told.reply["code"] == RefusalCode.REFUSED
     assert "`gather-session-goals` is expected" in told.reply["error"]
     assert told.reply["why"]["needed"] == [told.reply["error"]]
     assert told.reply["state"] == "gather-goals"
@@ -51,7 +52,7 @@ def test_the_skill_of_the_previous_call_is_answered_again_and_nothing_moves(agen
 def test_the_skill_before_the_previous_one_is_not_answered_again(agent: Agent) -> None:
     agent.walks("collab-start", "gather-session-goals")
 
-    assert agent.completes("collab-start").reply["code"] == "refused"
+    assert agent.completes("collab-start").reply["code"] == RefusalCode.REFUSED
 
 
 @requirement("skills:retry")
@@ -74,14 +75,14 @@ def test_a_spent_token_gets_its_reply_again_and_an_older_one_is_refused(agent: A
 
     assert agent.completes("gather-session-goals", step_token=first.reply["step_token"]) == second
     other = agent.completes("collab-clear", step_token=first.reply["step_token"])
-    assert (other.reply["code"], other.reply["state"]) == ("already_used", "clear-pre-item")
+    assert (other.reply["code"], other.reply["state"]) == (RefusalCode.ALREADY_USED, "clear-pre-item")
     odd = [agent.completes("collab-clear", step_token=text).reply["code"] for text in ("x", "x" * 72)]
     assert odd == ["malformed", "forged"]
     assert agent.state() == kept
     agent.writes("design.md", design(["task"]))
     agent.walks("collab-clear")
     late = agent.completes("brainstorming-exploring", step_token=second.reply["step_token"])
-    assert (late.reply["code"], late.reply["state"]) == ("superseded", "brainstorm-exploring")
+    assert (late.reply["code"], late.reply["state"]) == (RefusalCode.SUPERSEDED, "brainstorm-exploring")
     assert not agent.completes("brainstorming-exploring", step_token=late.reply["step_token"]).failed
 
 
@@ -96,7 +97,7 @@ def test_the_last_skill_is_answered_again_when_the_session_is_over_and_no_other_
     assert agent.completes("collab-cleanup") == last
     again = agent.completes("collab-start")
     assert (again.reply["code"], again.reply["state"], again.reply["next_skill"]) == (
-        "not_running",
+        RefusalCode.NOT_RUNNING,
         "done",
         None,
     )
@@ -112,7 +113,7 @@ def test_no_item_is_not_the_same_as_none_remaining(agent: Agent, text: str | Non
 
     told = agent.completes("collab-clear")
 
-    assert (told.reply["code"], told.reply["state"]) == ("refused", "clear-pre-item")
+    assert (told.reply["code"], told.reply["state"]) == (RefusalCode.REFUSED, "clear-pre-item")
     assert "must name at least one work item" in told.reply["error"]
     assert told.reply["error"] in agent.looks().reply["blocked"]
     agent.writes("design.md", design(["code"]))
@@ -239,7 +240,7 @@ def test_a_graph_that_cannot_be_layered_is_refused_and_nothing_moves(
 
     told = agent.completes("collab-clear")
 
-    assert (told.reply["code"], told.reply["state"]) == ("refused", "clear-pre-execute")
+    assert (told.reply["code"], told.reply["state"]) == (RefusalCode.REFUSED, "clear-pre-execute")
     assert said in told.reply["error"]
     assert said in agent.looks().reply["blocked"]
     assert "batches" not in agent.state()
@@ -263,7 +264,7 @@ def test_a_batch_stays_until_each_task_is_completed_and_the_reply_lists_them(age
 
     told = agent.completes("executing-plans")
 
-    assert (told.reply["code"], told.reply["state"]) == ("refused", "execute-batch")
+    assert (told.reply["code"], told.reply["state"]) == (RefusalCode.REFUSED, "execute-batch")
     assert "- task `b` is failed" in told.reply["error"]
     assert "`a`" not in told.reply["error"]
     assert "`c`" not in told.reply["error"]
@@ -274,14 +275,14 @@ def test_a_batch_stays_until_each_task_is_completed_and_the_reply_lists_them(age
 def test_a_task_is_refused_before_its_dependencies_and_after_its_batch(agent: Agent) -> None:
     agent.writes("design.md", design(["bugfix"]))
     agent.writes("task-graph.md", task_graph({"a": (), "b": ("a",)}))
-    assert agent.sets("a").reply["code"] == "unknown_session"
+    assert agent.sets("a").reply["code"] == RefusalCode.UNKNOWN_SESSION
     agent.walks(*TO_BATCHES[:-1])
     assert "No batch of tasks is under way" in agent.sets("a").reply["error"]
     agent.walks("collab-clear")
 
     assert "`a` is pending" in agent.sets("b").reply["error"]
     assert "there is no task 'z'" in agent.sets("z").reply["error"]
-    assert agent.sets("a", "done").reply["code"] == "arguments"
+    assert agent.sets("a", "done").reply["code"] == RefusalCode.ARGUMENTS
     told = agent.sets("a")
     assert told.reply["tasks"] == [{"id": "a", "status": "completed"}]
     assert (agent.state()["completedTasks"], agent.state()["pendingTasks"]) == (["a"], ["b"])

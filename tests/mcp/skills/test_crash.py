@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from handrail.engine.refusals import RefusalCode
+from handrail.runtime.errors import FaultCode
 from helpers.crash import TESTS, said_by
 from helpers.requirement import requirement
 from helpers.run_folders import chained
@@ -103,7 +105,7 @@ def test_of_sixteen_processes_that_complete_the_same_skills_one_wins_each_state(
         "ready-to-implement",
         *["systematic-debugging"] * 3,
     ]
-    assert {code for one in told for code in one["lost"]} <= {"refused"}
+    assert {code for one in told for code in one["lost"]} <= {RefusalCode.REFUSED}
     history = (tmp_path / "project/.collab/sessions/demo/.handrail/history.jsonl").read_bytes()
     assert chained(history) == [*range(1, 10)]
 
@@ -129,7 +131,7 @@ def test_nothing_outside_the_project_is_opened_whatever_is_asked_for(tmp_path: P
         given = {"project": str(at.project), "session": "demo"}
         assert not pipe.call({**given, "skill": "collab-start"}, "complete_skill").failed
         told = pipe.call({**given, "skill": "gather-session-goals"}, "complete_skill")
-        assert told.reply["code"] == "unsafe_path"
+        assert told.reply["code"] == FaultCode.UNSAFE_PATH
 
     trace = at.trace.splitlines()
     assert any(str(sessions / "demo") in line for line in trace)

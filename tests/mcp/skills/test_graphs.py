@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from handrail.engine.refusals import RefusalCode
 from helpers.program import command
 from helpers.skill_sessions import FILE, Agent
 
@@ -70,10 +71,10 @@ def test_a_graph_is_chosen_once(agent: Agent) -> None:
     agent.completes("write", graph="tiny")
     agent.completes("collab-start", session="usual")
 
-    assert agent.completes("read", graph="skills").reply["code"] == "other_graph"
+    assert agent.completes("read", graph="skills").reply["code"] == RefusalCode.OTHER_GRAPH
     told = agent.completes("gather-session-goals", session="usual", graph="tiny")
     assert (told.reply["code"], told.reply["why"]["needed"]) == (
-        "other_graph",
+        RefusalCode.OTHER_GRAPH,
         ["leave it out: this session follows `skills`"],
     )
 
@@ -92,10 +93,18 @@ def test_a_session_that_lost_its_history_takes_its_graph_again(agent: Agent) -> 
 @pytest.mark.parametrize(
     ("change", "code", "needed"),
     [
-        (("tiny", "other"), "broken_workflow", "the file is found as `tiny`"),
-        ((".collab/sessions/{name}", ".collab"), "unfit_graph", "`folder: .collab/sessions/{name}`"),
-        (("state_file: collab-state.json\n", ""), "unfit_graph", "`state_file: collab-state.json`"),
-        (("{skill: write}", "{kind: write}"), "unfit_graph", "a `skill` under `face` of its first state"),
+        (("tiny", "other"), RefusalCode.BROKEN_WORKFLOW, "the file is found as `tiny`"),
+        (
+            (".collab/sessions/{name}", ".collab"),
+            RefusalCode.UNFIT_GRAPH,
+            "`folder: .collab/sessions/{name}`",
+        ),
+        (("state_file: collab-state.json\n", ""), RefusalCode.UNFIT_GRAPH, "`state_file: collab-state.json`"),
+        (
+            ("{skill: write}", "{kind: write}"),
+            RefusalCode.UNFIT_GRAPH,
+            "a `skill` under `face` of its first state",
+        ),
     ],
 )
 def test_a_workflow_that_sessions_cannot_follow_is_refused(
@@ -114,8 +123,8 @@ def test_a_workflow_without_the_tool_or_without_a_file_is_refused(agent: Agent) 
     puts(agent, TINY.replace("complete_skill", "skill_over"))
 
     assert "the tool `complete_skill` with the param `skill`" in agent.completes("write", graph="tiny").text
-    assert agent.completes("write", graph="nowhere").reply["code"] == "unknown_workflow"
-    assert agent.completes("write", graph="feature").reply["code"] == "unfit_graph"
+    assert agent.completes("write", graph="nowhere").reply["code"] == RefusalCode.UNKNOWN_WORKFLOW
+    assert agent.completes("write", graph="feature").reply["code"] == RefusalCode.UNFIT_GRAPH
 
 
 def test_a_graph_that_is_gone_stops_its_session_and_nothing_is_touched(agent: Agent) -> None:
@@ -126,7 +135,7 @@ def test_a_graph_that_is_gone_stops_its_session_and_nothing_is_touched(agent: Ag
     file.unlink()
 
     for told in (agent.completes("read"), agent.looks()):
-        assert told.reply["code"] == "unknown_workflow"
+        assert told.reply["code"] == RefusalCode.UNKNOWN_WORKFLOW
     said = command("repair", "skills/demo", cwd=agent.root)
     assert (said.status, "follows the workflow `tiny`" in said.err) == (1, True)
     assert agent.state() == before
@@ -163,7 +172,7 @@ def test_a_graph_that_hides_one_of_the_persons_must_be_trusted(agent: Agent, hom
     (own / "tiny.yaml").write_text(TINY, "utf-8")
     puts(agent, TINY.replace("about: Write", "about: Wrote"))
 
-    assert agent.completes("write", graph="tiny").reply["code"] == "untrusted"
+    assert agent.completes("write", graph="tiny").reply["code"] == RefusalCode.UNTRUSTED
     assert command("trust", "tiny", "--yes", cwd=agent.root).status == 0
     assert not agent.completes("write", graph="tiny").failed
 

@@ -5,6 +5,8 @@ from typing import TypeAlias
 
 import pytest
 
+from handrail.engine.model import Lifecycle
+from handrail.engine.refusals import RefusalCode
 from helpers.program import handrail
 from helpers.requirement import requirement
 from helpers.servers import ERAS, Pipe, Place, Told, agent
@@ -100,7 +102,7 @@ def test_the_whole_way_of_a_session_with_one_item_of_code(at: Place, era: str) -
     assert (kept["state"], kept["phase"], kept["completedTasks"]) == ("done", "complete", ["sort", "test"])
     listed = handrail("runs", "list", "--store", at.store, "--json", HOME=at.env["HOME"]).data["runs"]
     (run,) = listed
-    assert (run["face"], run["goal"], run["lifecycle"]) == ("skills", "demo", "completed")
+    assert (run["face"], run["goal"], run["lifecycle"]) == ("skills", "demo", Lifecycle.COMPLETED)
 
 
 @requirement("skills:tool.output")
@@ -114,6 +116,6 @@ def test_a_real_client_takes_every_kind_of_reply(at: Place, era: str) -> None:
         shown = client.call(named, "session_status")
 
     assert [one.failed for one in (unknown, begun, refused, shown)] == [True, False, True, False]
-    assert unknown.reply["code"] == "unknown_session"
+    assert unknown.reply["code"] == RefusalCode.UNKNOWN_SESSION
     assert begun.reply["next_skill"] == refused.reply["next_skill"] == shown.reply["next_skill"]
     assert "flowchart TD" in shown.text

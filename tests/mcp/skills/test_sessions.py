@@ -5,6 +5,7 @@ from threading import Event
 
 import pytest
 
+from handrail.engine.refusals import RefusalCode, TroubleCode
 from handrail.runtime.errors import UnsafePath
 from handrail.runtime.records import RunChange
 from helpers.requirement import requirement
@@ -19,7 +20,7 @@ def everything(folder: Path) -> dict[str, bytes]:
 def test_a_session_begins_with_its_first_skill_and_with_no_other(agent: Agent) -> None:
     told = agent.completes("gather-session-goals")
 
-    assert told.reply["code"] == "unknown_session"
+    assert told.reply["code"] == RefusalCode.UNKNOWN_SESSION
     assert told.reply["why"]["needed"] == [
         "a session; none exists yet",
         "or the skill `collab-start`, which begins a new one",
@@ -87,7 +88,7 @@ def test_sessions_of_one_project_do_not_know_each_other(agent: Agent) -> None:
 )
 def test_a_bad_session_name_is_refused_and_nothing_is_made(agent: Agent, name: str) -> None:
     for told in (agent.completes("collab-start", session=name), agent.looks(session=name)):
-        assert told.reply["code"] == "session_name"
+        assert told.reply["code"] == RefusalCode.SESSION_NAME
     assert list(agent.root.iterdir()) == []
 
 
@@ -114,9 +115,9 @@ def test_only_the_whole_path_of_a_root_names_a_project(tmp_path: Path) -> None:
         ]
         for project in wrong:
             told = agent.completes("collab-start", project=project)
-            assert told.reply["code"] == "unknown_project", project
+            assert told.reply["code"] == RefusalCode.UNKNOWN_PROJECT, project
             assert told.reply["why"]["needed"] == [f"one of {root}, {other}"]
-        assert agent.completes("collab-start", project=f"{root}\0").reply["code"] == "arguments"
+        assert agent.completes("collab-start", project=f"{root}\0").reply["code"] == RefusalCode.ARGUMENTS
         assert {path for path in everything(tmp_path) if "store" not in path} == {
             path for path in before if "store" not in path
         }
@@ -128,7 +129,7 @@ def test_only_the_whole_path_of_a_root_names_a_project(tmp_path: Path) -> None:
 def test_a_server_without_a_project_says_so(tmp_path: Path) -> None:
     with agent_in(tmp_path) as agent:
         agent.face._sessions._projects._roots = ()  # noqa: SLF001 - as where the server was started in no project
-        assert agent.completes("collab-start").reply["code"] == "no_project"
+        assert agent.completes("collab-start").reply["code"] == RefusalCode.NO_PROJECT
 
 
 @requirement("skills:session.name")
@@ -164,7 +165,7 @@ def test_a_link_inside_a_session_is_not_followed_either(tmp_path: Path, file: st
         place.symlink_to(outside / "design.md" if file.endswith("design.md") else outside / place.name)
         before = everything(outside)
         if file == "collab-state.json":
-            assert agent.completes("collab-clear").reply["code"] == "damaged"
+            assert agent.completes("collab-clear").reply["code"] == TroubleCode.DAMAGED
         else:
             with pytest.raises(UnsafePath):
                 agent.completes("collab-clear")
@@ -212,7 +213,7 @@ def test_an_older_file_of_an_unknown_phase_is_kept_and_a_person_is_asked(agent: 
     before = agent.state()
 
     told = agent.looks()
-    assert told.reply["code"] == "damaged"
+    assert told.reply["code"] == TroubleCode.DAMAGED
     assert "handrail repair --adopt STATE" in told.reply["why"]["needed"][0]
     assert agent.state() == before
 
@@ -237,7 +238,7 @@ def test_a_state_that_no_run_can_stand_in_is_set_aside_and_a_person_is_asked(age
 
     told = agent.completes("gather-session-goals")
 
-    assert told.reply["code"] == "diverged"
+    assert told.reply["code"] == TroubleCode.DIVERGED
     assert "batch-router" in told.reply["why"]["seen"][0]
     assert list((agent.home() / ".handrail" / "quarantine").iterdir()) != []
 
@@ -279,7 +280,10 @@ def test_asking_writes_nothing(agent: Agent) -> None:
 
     assert everything(agent.root) == before
     assert {**first.reply, "step_token": ""} == {**second.reply, "step_token": ""}
-    assert agent.completes("collab-clear", step_token=first.reply["step_token"]).reply["code"] == "refused"
+    assert (
+        agent.completes("collab-clear", step_token=first.reply["step_token"]).reply["code"]
+        == RefusalCode.REFUSED
+    )
 
 
 @requirement("skills:feed")

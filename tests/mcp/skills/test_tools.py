@@ -75,7 +75,7 @@ def test_every_reply_is_as_its_schema_says(agent: Agent) -> None:
 def test_an_argument_that_is_missing_unknown_or_wrong_is_named(agent: Agent) -> None:
     assert agent.calls("complete_skill").reply["why"]["needed"] == ["skill: must be given"]
     wrong = agent.completes("collab-start", step_token=3, more=1).reply
-    assert (wrong["code"], wrong["why"]["rule"]) == ("arguments", "arguments")
+    assert (wrong["code"], wrong["why"]["rule"]) == (RefusalCode.ARGUMENTS, "arguments")
     assert [line.partition(":")[0] for line in wrong["why"]["needed"]] == ["step_token", "more"]
     assert not agent.home().exists()
 
@@ -99,7 +99,7 @@ def test_a_failure_has_the_shape_of_a_refusal(agent: Agent) -> None:
     assert busy.failed
     assert busy.reply == {
         "error": "it is held: call again",
-        "code": "busy",
+        "code": FaultCode.BUSY,
         "why": {"rule": "store", "seen": [], "needed": ["call again"]},
         "next": [{"tool": "complete_skill", "arguments": {"skill": "a"}, "who": "agent"}],
     }

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from handrail.engine.refusals import TroubleCode
 from helpers.program import handrail
 from helpers.requirement import requirement
 from helpers.servers import Pipe, Place, Told, place
@@ -157,7 +158,7 @@ def test_other_words_are_refused_until_the_doubt_has_ended(pipe: Pipe, task: Pat
     refused = [cast(pipe, word) for word in ("expecto", "reparo", "reverto")]
 
     for told in refused:
-        assert (told.failed, told.reply["code"]) == (True, "orphaned")
+        assert (told.failed, told.reply["code"]) == (True, TroubleCode.ORPHANED)
         assert "Accio goes on in ACHIEVE_TASK_DRAFTING" in told.reply["message_to_user"]
     assert users(task) == before
     assert not (task / "state.json").exists()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from handrail.engine.model import Actor, Event
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.status import inspect_run
 from handrail.runtime.turn import Call, Outcome, Reply, take_turn
 from helpers.requirement import requirement
@@ -64,7 +65,7 @@ def test_no_file_changes_but_the_journal_and_the_token_stays_good(tmp_path: Path
     assert {**after, JOURNAL: b""} == {**before, JOURNAL: b""}
     assert after[JOURNAL].startswith(before[JOURNAL])
     added = _entered(after[JOURNAL].removeprefix(before[JOURNAL]))
-    assert added == [("step_stayed", [row])] * 3
+    assert added == [(EntryKind.STEP_STAYED, [row])] * 3
     assert _said(scene, "Reparo", token)["revision"] == 3
 
 
@@ -79,7 +80,7 @@ def test_a_foreign_state_file_is_not_even_reformatted(tmp_path: Path, row: str) 
     assert kept == before
     assert (said["state"], said["revision"]) == (scene.line.state, 0)
     assert not (scene.task / ".handrail" / "head.json").exists()
-    assert _entered((scene.task / JOURNAL).read_bytes()) == [("step_stayed", [row])]
+    assert _entered((scene.task / JOURNAL).read_bytes()) == [(EntryKind.STEP_STAYED, [row])]
     assert _said(scene, "Reparo", str(said["token"]))["revision"] == 1
 
 

@@ -11,6 +11,7 @@ import pytest
 from handrail.app.projects import Projects
 from handrail.app.stores import Stores
 from handrail.app.trust import TrustStore
+from handrail.engine.refusals import RefusalCode
 from handrail.mcp.faces.spells import SpellsFace
 from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.records import Caller
@@ -190,7 +191,7 @@ def test_a_refusal_names_what_is_open_and_why_and_changes_no_file_of_the_person(
         after = {path: data for path, data in somebody.everything().items() if "/.handrail/" not in path}
         assert after == before
         for one in told:
-            assert (one.failed, one.reply["code"], one.reply["state"]) == (True, "refused", state)
+            assert (one.failed, one.reply["code"], one.reply["state"]) == (True, RefusalCode.REFUSED, state)
             assert tuple(sorted(one.reply["options"])) == OPEN[state]
             assert one.reply["why"]["rule"]
             assert word == "Reverto" or set(_named(one)) & set(OPEN[state])
@@ -215,7 +216,11 @@ def test_the_state_file_decides_the_state_with_any_files(
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [({"colour": "red"}, "arguments"), ({"step_token": "A" * 72}, "forged"), ({}, "superseded")],
+    [
+        ({"colour": "red"}, RefusalCode.ARGUMENTS),
+        ({"step_token": "A" * 72}, RefusalCode.FORGED),
+        ({}, RefusalCode.SUPERSEDED),
+    ],
 )
 def test_a_refusal_for_an_argument_or_a_token_says_what_is_open_and_has_the_token_for_it(
     served: ServingStore, tmp_path: Path, arguments: dict[str, str], code: str

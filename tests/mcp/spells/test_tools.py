@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from handrail.engine.refusals import RefusalCode
+from handrail.runtime.entries import EntryKind
 from helpers.program import handrail
 from helpers.requirement import requirement
 from helpers.servers import Pipe, place
@@ -42,7 +44,7 @@ def test_arguments_that_are_not_listed_are_refused(pipe: Pipe) -> None:
     elsewhere = pipe.call({"project": "/nowhere"}, "accio")
 
     codes = [told.reply["code"] for told in (unknown, coerced, elsewhere)]
-    assert codes == ["arguments", "arguments", "unknown_project"]
+    assert codes == [RefusalCode.ARGUMENTS, RefusalCode.ARGUMENTS, RefusalCode.UNKNOWN_PROJECT]
     assert unknown.reply["why"]["rule"] == "arguments"
 
 
@@ -82,4 +84,4 @@ def test_a_cast_that_changes_nothing_is_seen_in_the_common_store_with_its_note(t
     events = handrail("runs", "events", run["id"], "--store", at.store, "--json", HOME=at.env["HOME"]).data
     last = events["events"][-1]
     told = (last["kind"], last["data"]["trigger"], last["data"]["note"], run["revision"])
-    assert told == ("step_stayed", "Finite", "for now", 1)
+    assert told == (EntryKind.STEP_STAYED, "Finite", "for now", 1)

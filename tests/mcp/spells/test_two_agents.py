@@ -12,6 +12,7 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.turn import Call, take_turn
 from handrail.stores.files.disk import DiskWorkspace
 from helpers.run_folders import chained
@@ -137,7 +138,7 @@ def test_two_agents_with_the_same_token_take_one_turn(
         for one in rounds:
             said = one.said(pipes, step_token=_token(pipes["ann"], one))
             winner, loser = sorted(AGENTS, key=lambda name: said[name].failed)
-            assert (said[winner].failed, said[loser].reply["code"]) == (False, "already_used")
+            assert (said[winner].failed, said[loser].reply["code"]) == (False, RefusalCode.ALREADY_USED)
             assert (one.state(), one.files(), one.turns()) == (*_alone(one.cast, (winner,)), [1])
         for one in same:
             said = one.said(pipes, step_token=_token(pipes["bob"], one), note="by both")

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from handrail.app.faces import ArgumentCheck
+from handrail.app.faces import ArgumentCheck, StepsStatus
+from handrail.engine.refusals import RefusalCode
 from helpers.agents import NOBODY
 from helpers.replies import unruled
 from helpers.requirement import requirement
@@ -61,11 +62,11 @@ def test_of_all_sets_of_one_and_two_arguments_only_the_forms_are_taken(
         tried += 1
         assert unruled(told) == []
         if set(names) in STARTS:
-            assert told.code == "ok", names
+            assert told.code == StepsStatus.OK, names
         elif set(names) in OTHERS:
-            assert told.code in {"unknown_run", "malformed"}, names
+            assert told.code in {RefusalCode.UNKNOWN_RUN, RefusalCode.MALFORMED}, names
         else:
-            assert told.code == "form", names
+            assert told.code == RefusalCode.FORM, names
             assert told.reply["why"] == {
                 "rule": "forms",
                 "seen": [f"arguments = {_listed(names)}"],
@@ -95,18 +96,21 @@ def _listed(names: tuple[str, ...]) -> str:
     ],
 )
 def test_a_form_with_an_argument_that_it_has_not_is_refused(desk: Inside, names: tuple[str, ...]) -> None:
-    assert desk.call({name: SENT[name] for name in names}).code == "form"
+    assert desk.call({name: SENT[name] for name in names}).code == RefusalCode.FORM
 
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        ({"execution_id": NOBODY, "action": "fork", "step_name": "one"}, "unknown_run"),
-        ({"execution_id": NOBODY, "action": "complete_step", "model_output_so_far": {}}, "unknown_run"),
-        ({"execution_id": NOBODY, "action": "fork", "model_output_so_far": {}}, "form"),
-        ({"execution_id": NOBODY, "action": "complete_step", "step_name": "one"}, "form"),
-        ({"execution_id": NOBODY, "action": "complete_step"}, "form"),
-        ({"execution_id": NOBODY, "action": "why", "reason": "Curious"}, "unknown_run"),
+        ({"execution_id": NOBODY, "action": "fork", "step_name": "one"}, RefusalCode.UNKNOWN_RUN),
+        (
+            {"execution_id": NOBODY, "action": "complete_step", "model_output_so_far": {}},
+            RefusalCode.UNKNOWN_RUN,
+        ),
+        ({"execution_id": NOBODY, "action": "fork", "model_output_so_far": {}}, RefusalCode.FORM),
+        ({"execution_id": NOBODY, "action": "complete_step", "step_name": "one"}, RefusalCode.FORM),
+        ({"execution_id": NOBODY, "action": "complete_step"}, RefusalCode.FORM),
+        ({"execution_id": NOBODY, "action": "why", "reason": "Curious"}, RefusalCode.UNKNOWN_RUN),
     ],
 )
 def test_a_step_name_goes_with_a_fork_only_and_an_output_with_a_step_done_by_hand(
@@ -154,7 +158,7 @@ def test_an_argument_that_is_not_as_listed_is_refused_by_name(
     told = desk.call({"template_name": "walk", name: value})
 
     assert unruled(told) == []
-    assert (told.code, told.reply["why"]["rule"]) == ("arguments", "arguments")
+    assert (told.code, told.reply["why"]["rule"]) == (RefusalCode.ARGUMENTS, "arguments")
     assert told.reply["why"]["needed"] == [needed]
     assert changed(before, whole(at.store)) == REFUSED
 
@@ -192,17 +196,17 @@ def test_an_output_is_not_coerced_either(desk: Inside, changes: dict[str, Any], 
     told = desk.go_on(first.token, **changes)
 
     assert unruled(told) == []
-    assert told.code == "contract"
+    assert told.code == RefusalCode.CONTRACT
     assert [line.partition(" ")[0] for line in told.reply["why"]["needed"]] == [path]
-    assert desk.go_on(first.token).code == "ok"
+    assert desk.go_on(first.token).code == StepsStatus.OK
 
 
 def test_inputs_are_of_their_declared_type_and_no_other(desk: Inside) -> None:
     for value in (7, True, 1.5):
-        assert desk.start(inputs={"what": value}).code == "arguments"
+        assert desk.start(inputs={"what": value}).code == RefusalCode.ARGUMENTS
     told = desk.start(inputs={"when": "now"})
 
-    assert (told.code, told.reply["why"]["rule"]) == ("arguments", "start")
+    assert (told.code, told.reply["why"]["rule"]) == (RefusalCode.ARGUMENTS, "start")
 
 
 @pytest.mark.parametrize("depth", [30, 31, 32, 33, 400])
@@ -212,13 +216,13 @@ def test_what_nests_deeply_is_checked_like_everything_else(desk: Inside, depth: 
         value = [value]
     told = desk.call({"template_name": "walk", "metadata": {"ticket": value}})
 
-    assert (told.code, unruled(told)) == ("arguments", [])
+    assert (told.code, unruled(told)) == (RefusalCode.ARGUMENTS, [])
 
 
 def test_an_argument_whose_name_cannot_be_written_down_is_refused_in_words(desk: Inside) -> None:
     told = desk.call({"template_name": "walk", "\ud800": 1, "a\0b": "\udfff"})
 
-    assert (told.code, unruled(told)) == ("arguments", [])
+    assert (told.code, unruled(told)) == (RefusalCode.ARGUMENTS, [])
     assert told.text.encode().decode() == told.text
 
 
@@ -236,12 +240,12 @@ def test_a_real_server_coerces_nothing_and_drops_nothing(at: Place, era: str) ->
     with Pipe(at, era=era) as pipe:
         for name, value, needed in WRONG:
             told = pipe.call({"template_name": "walk", name: value})
-            assert (told.code, told.reply["why"]["needed"]) == ("arguments", [needed])
+            assert (told.code, told.reply["why"]["needed"]) == (RefusalCode.ARGUMENTS, [needed])
             assert unruled(told) == []
         no_objects: tuple[object, ...] = ([], "{}", 7, True)
         for arguments in no_objects:
             answer = pipe.ask("tools/call", {"name": TOOL, "arguments": arguments})
             assert answer["error"]["code"] == -32602
         missing = pipe.ask("tools/call", {"name": TOOL})
-        assert missing["result"]["structuredContent"]["code"] == "form"
-        assert pipe.start("walk").code == "ok"
+        assert missing["result"]["structuredContent"]["code"] == RefusalCode.FORM
+        assert pipe.start("walk").code == StepsStatus.OK

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 
+from handrail.engine.refusals import RefusalCode
 from helpers.requirement import requirement
 from helpers.server_crowd import ROUND
 from helpers.servers import Pipe, Place, inside, note, place, told
@@ -70,7 +71,7 @@ def test_of_two_agents_with_one_token_that_want_different_things_one_gets_its_wa
             other = handed_in(first.token, "Yours.")
         answers = at_once(servers, (handed_in(first.token, "Mine."), other))
         codes = [told({"result": answer}).code for answer in answers]
-        assert sorted(codes) == ["already_used", "ok"]
+        assert sorted(codes) == [RefusalCode.ALREADY_USED, "ok"]
         assert whole(at.store).revision(first.run) == 2
         winners[codes.index("ok")] += 1
     assert winners.total() == ROUNDS
@@ -89,6 +90,9 @@ def test_64_processes_take_400_steps_of_one_run_and_not_one_more(
     assert [one["error"] for one in said if "error" in one] == []
     assert {one["last"] for one in said} == {"ok"}
     assert sorted(step for one in said for step in one["accepted"]) == list(range(1, CONTENDED + 1))
-    assert {code for one in said for code in one["refused"]} <= {"superseded", "already_used"}
+    assert {code for one in said for code in one["refused"]} <= {
+        RefusalCode.SUPERSEDED,
+        RefusalCode.ALREADY_USED,
+    }
     assert whole(at.store).revision(run) == CONTENDED + 1
     record_property("points", sum(len(one["accepted"]) for one in said))

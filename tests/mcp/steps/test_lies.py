@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import pytest
 
-from handrail.app.faces import Answer, Tool
+from handrail.app.faces import Answer, StepsStatus, Tool
 from handrail.app.projects import Projects
 from handrail.app.trust import TrustStore
+from handrail.engine.refusals import RefusalCode
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.faces.steps import StepsFace
 from handrail.runtime.records import Caller
@@ -28,7 +29,15 @@ LIFECYCLES: Final = ("running", "paused", "completed", "failed", "abandoned", "d
 KINDS: Final = tuple(dict.fromkeys(kind for kind, _, _ in EXPECTED))
 FORMS: Final = {kind: [f for k, f, c in EXPECTED if (k, c) == (kind, "idle")] for kind in KINDS}
 KEPT: Final = frozenset(
-    {"tells", "again", "not_running", "malformed", "forged", "superseded", "already_used"}
+    {
+        "tells",
+        "again",
+        RefusalCode.NOT_RUNNING,
+        RefusalCode.MALFORMED,
+        RefusalCode.FORGED,
+        RefusalCode.SUPERSEDED,
+        RefusalCode.ALREADY_USED,
+    }
 )
 """What leaves the scene as it was."""
 
@@ -60,11 +69,11 @@ class Seen:
             case "moves" | "other" | "starts" | "forks":
                 return not told.failed
             case "same-fork":
-                return first is not None and (told.code, told.run) == ("ok", first.run)
+                return first is not None and (told.code, told.run) == (StepsStatus.OK, first.run)
             case "fresh":
-                return (told.code, change) == ("ok", FRESH)
+                return (told.code, change) == (StepsStatus.OK, FRESH)
             case "tells":
-                return (told.code, change) == ("ok", {})
+                return (told.code, change) == (StepsStatus.OK, {})
             case "again":
                 return told == first and changed(self.before, self.after) == {}
             case _:

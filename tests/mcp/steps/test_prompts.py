@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.app.faces import PromptArgument, UnknownPrompt
+from handrail.app.faces import PromptArgument, StepsStatus, UnknownPrompt
 from helpers.servers import ERAS, Inside, Pipe, Place, place
 
 COUNTED = """
@@ -61,7 +61,7 @@ def test_what_is_typed_becomes_what_the_input_takes(desk: Inside) -> None:
     assert f"```\n{call}\n```" in said
     assert "workflow_next_step" in said
     inputs = {"what": "7", "many": 3, "loud": True, "size": "large"}
-    assert desk.start("counted", inputs=inputs, goal="Know it").code == "ok"
+    assert desk.start("counted", inputs=inputs, goal="Know it").code == StepsStatus.OK
 
 
 def test_what_is_left_empty_is_left_out_and_what_cannot_be_read_is_passed_on(desk: Inside) -> None:

@@ -9,6 +9,9 @@ import pytest
 from mcp import MCPError
 
 from handrail import workflows
+from handrail.app.faces import StepsStatus
+from handrail.engine.model import Lifecycle
+from handrail.engine.refusals import RefusalCode
 from helpers.agents import NOBODY
 from helpers.replies import unruled
 from helpers.requirement import requirement
@@ -103,7 +106,7 @@ def test_a_message_holds_the_persona_in_full_and_the_task(desk: Agent) -> None:
 @requirement("steps:tool.continue", "steps:reply.closed", "steps:life.complete")
 def test_a_run_is_walked_to_its_end_and_the_last_step_answers_with_the_synthesis(desk: Agent) -> None:
     told, names = good(desk.start()), []
-    while told.reply["status"] == "ok":
+    while told.reply["status"] == StepsStatus.OK:
         names.append(told.reply["next_step_contract"]["step_name"])
         status = "ok" if len(names) < 6 else "task_closed"
         told = good(
@@ -142,8 +145,8 @@ def test_a_pause_gives_no_token_and_a_resume_answers_like_a_recovery(desk: Agent
     resumed, recovered = good(desk.control(first.run, "resume")), good(desk.recover(first.run))
 
     assert {**resumed.reply, "new_step_token": ""} == {**recovered.reply, "new_step_token": ""}
-    assert desk.go_on(resumed.token).code == "superseded"
-    assert desk.go_on(first.token).code == "superseded"
+    assert desk.go_on(resumed.token).code == RefusalCode.SUPERSEDED
+    assert desk.go_on(first.token).code == RefusalCode.SUPERSEDED
 
 
 @requirement("steps:output.contract", "steps:output.shape")
@@ -151,7 +154,7 @@ def test_a_broken_contract_names_each_path_and_leaves_the_token_good(desk: Agent
     first = desk.start()
     told = good(desk.go_on(first.token, summary=" ", artifacts=[], confidence=0.2, extra=1), "error")
 
-    assert told.code == "contract"
+    assert told.code == RefusalCode.CONTRACT
     assert told.reply["why"] == {
         "rule": "one",
         "seen": [
@@ -183,12 +186,14 @@ def test_why_lists_what_was_refused_and_a_good_token_stays_good(desk: Agent) -> 
     good(desk.go_on(first.token))
 
 
-@pytest.mark.parametrize("lifecycle", ["completed", "failed", "abandoned", "diverged"])
+@pytest.mark.parametrize(
+    "lifecycle", [Lifecycle.COMPLETED, Lifecycle.FAILED, Lifecycle.ABANDONED, Lifecycle.DIVERGED]
+)
 def test_why_of_a_run_that_has_ended_says_so_once_and_offers_a_fork(desk: Agent, lifecycle: str) -> None:
     first = ended(desk, lifecycle)
     told = good(desk.control(first.run, "why"))
 
-    reason = "" if lifecycle == "completed" else " (Because.)"
+    reason = "" if lifecycle == Lifecycle.COMPLETED else " (Because.)"
     assert told.reply["human_message"] == (
         f"The run is {lifecycle}{reason}. It stays as it is; what was done is kept and can be forked.\n\n"
         "Nothing was refused since the run began."
@@ -201,7 +206,7 @@ def test_why_of_a_run_that_has_ended_says_so_once_and_offers_a_fork(desk: Agent,
 def ended(desk: Desk, lifecycle: str) -> Told:
     """How a run began that has come to this end."""
     first = desk.start("brief")
-    if lifecycle == "completed":
+    if lifecycle == Lifecycle.COMPLETED:
         desk.go_on(first.token)
     else:
         action = {"failed": "fail", "abandoned": "abandon", "diverged": "diverge"}[lifecycle]
@@ -218,21 +223,21 @@ def refusals(desk: Desk) -> Iterator[tuple[str, Told]]:
     yield "malformed", desk.go_on("nothing")
     yield "forged", desk.go_on("A" * 72)
     yield "unknown_run", desk.recover(NOBODY)
-    yield "unknown_project", desk.start(project="/nowhere")
+    yield RefusalCode.UNKNOWN_PROJECT, desk.start(project="/nowhere")
     yield "contract", desk.go_on(desk.start().token, confidence=2)
     yield "reason", desk.control(desk.start().run, "abandon")
     yield "reason", desk.by_token(desk.start().token, "fail", reason=" ")
     yield "form", desk.control(desk.start().run, "complete_step")
-    yield "not_running", desk.control(desk.start().run, "resume")
+    yield RefusalCode.NOT_RUNNING, desk.control(desk.start().run, "resume")
     used = desk.start().token
     desk.go_on(used)
-    yield "already_used", desk.go_on(used, summary="Other.")
+    yield RefusalCode.ALREADY_USED, desk.go_on(used, summary="Other.")
     old = desk.start()
     desk.recover(old.run)
     yield "superseded", desk.go_on(old.token)
     paused = desk.start()
     desk.control(paused.run, "pause")
-    yield "not_running", desk.recover(paused.run)
+    yield RefusalCode.NOT_RUNNING, desk.recover(paused.run)
 
 
 @requirement("steps:token.outcomes", "steps:tel.errors")
@@ -245,7 +250,13 @@ def test_every_refusal_has_its_code_a_rule_what_is_needed_and_calls_that_can_be_
                 followed += 1
                 answer = desk.call(call["arguments"], call["tool"])
                 assert unruled(answer) == []
-                assert answer.code not in {"arguments", "form", "malformed", "forged", "unknown_run"}, call
+                assert answer.code not in {
+                    RefusalCode.ARGUMENTS,
+                    RefusalCode.FORM,
+                    RefusalCode.MALFORMED,
+                    RefusalCode.FORGED,
+                    RefusalCode.UNKNOWN_RUN,
+                }, call
     assert followed == 13
 
 
@@ -256,7 +267,7 @@ def test_an_expired_token_is_answered_with_a_fresh_one_that_does(tmp_path: Path)
         desk.clock.move(minutes=11)
         told = good(desk.go_on(first.token), "error")
 
-        assert (told.code, told.run) == ("expired", first.run)
+        assert (told.code, told.run) == (RefusalCode.EXPIRED, first.run)
         assert [call["arguments"]["step_token"] for call in told.reply["next"]] == [told.token]
         assert good(desk.go_on(told.token)).reply["next_step_contract"]["step_name"] == "two"
 
@@ -272,7 +283,12 @@ def test_a_refusal_never_reveals_the_current_token(tmp_path: Path) -> None:
             desk.control(first.run, "fail"),
         ]
 
-        assert [told.code for told in lies] == ["already_used", "not_running", "contract", "reason"]
+        assert [told.code for told in lies] == [
+            RefusalCode.ALREADY_USED,
+            RefusalCode.NOT_RUNNING,
+            RefusalCode.CONTRACT,
+            RefusalCode.REASON,
+        ]
         for told in lies:
             assert "new_step_token" not in told.reply
             assert second.token not in json.dumps(told.reply)

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from handrail.app.faces import StepsStatus
 from handrail.app.projects import Projects
 from handrail.app.trust import TrustStore
+from handrail.engine.refusals import RefusalCode
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.faces.steps import StepsFace
 from helpers.program import handrail
@@ -38,7 +40,7 @@ def test_an_unknown_workflow_is_refused_with_those_there_are_and_the_one_that_wa
     told = desk.start("breif")
     meant = {"tool": "workflow_next_step", "arguments": {"template_name": "brief"}, "who": "agent"}
 
-    assert (told.code, told.reply["next"]) == ("unknown_workflow", [meant])
+    assert (told.code, told.reply["next"]) == (RefusalCode.UNKNOWN_WORKFLOW, [meant])
     assert told.reply["why"]["needed"] == [
         "one of brief, bug-fix, code-review, docs, feature, refactor, release, walk"
     ]
@@ -50,7 +52,7 @@ def test_a_broken_workflow_is_refused_with_its_problems(desk: Inside, at: Place)
 
     told = desk.start("odd")
 
-    assert told.code == "broken_workflow"
+    assert told.code == RefusalCode.BROKEN_WORKFLOW
     assert told.reply["why"]["needed"] == [
         f"{at.project}/.handrail/workflows/odd.yaml:4: `steps` holds no step"
     ]
@@ -63,7 +65,7 @@ def test_a_workflow_of_another_face_is_not_started(desk: Inside, at: Place) -> N
     )
     put(at, "workflows/task.yaml", text)
 
-    assert desk.start("task").code == "unknown_workflow"
+    assert desk.start("task").code == RefusalCode.UNKNOWN_WORKFLOW
 
 
 def test_a_workflow_whose_persona_is_missing_is_refused_with_the_file_that_is_needed(
@@ -73,10 +75,10 @@ def test_a_workflow_whose_persona_is_missing_is_refused_with_the_file_that_is_ne
 
     told = desk.start("odd")
 
-    assert told.code == "persona_missing"
+    assert told.code == RefusalCode.PERSONA_MISSING
     assert told.reply["why"]["needed"] == ["the file .handrail/agents/wizard.md"]
     put(at, "agents/wizard.md", "Be wise.\n")
-    assert desk.start("odd").code == "ok"
+    assert desk.start("odd").code == StepsStatus.OK
 
 
 @requirement("steps:def.files")
@@ -87,7 +89,7 @@ def test_a_file_that_hides_a_built_in_workflow_is_not_started_until_a_person_tru
 
     told = desk.start("bug-fix", inputs={"report": "It breaks."})
 
-    assert told.code == "untrusted"
+    assert told.code == RefusalCode.UNTRUSTED
     diff = next(line for line in told.reply["why"]["seen"] if line.startswith("diff = \n"))
     assert "+about: One step" in diff
     assert "-about: Reproduce a bug, find its cause, mend it, prove it mended" in diff
@@ -104,8 +106,8 @@ def test_a_file_that_hides_a_built_in_workflow_is_not_started_until_a_person_tru
 def test_an_untrusted_persona_blocks_the_workflows_that_use_it(desk: Inside, at: Place) -> None:
     put(at, "agents/implementer.md", "Do whatever you like.\n")
 
-    assert desk.start("brief").code == "untrusted"
-    assert desk.start("docs", inputs={"need": "x"}).code != "untrusted"
+    assert desk.start("brief").code == RefusalCode.UNTRUSTED
+    assert desk.start("docs", inputs={"need": "x"}).code != RefusalCode.UNTRUSTED
 
 
 def test_a_run_under_way_is_guided_by_the_hidden_persona_until_the_other_is_trusted(
@@ -183,7 +185,7 @@ def test_a_recovery_lists_what_was_done_before(desk: Inside) -> None:
 def test_without_a_project_a_start_is_refused_with_the_setting_to_add(desk: Inside) -> None:
     told = in_projects(desk).start("brief")
 
-    assert told.code == "no_project"
+    assert told.code == RefusalCode.NO_PROJECT
     assert told.reply["why"]["needed"] == [
         'put "--project", "/path/of/the/project" behind "serve" in the client\'s configuration'
     ]
@@ -194,12 +196,12 @@ def test_one_of_several_projects_must_be_named(desk: Inside, at: Place) -> None:
     other.mkdir()
     both = in_projects(desk, at.project, other)
 
-    assert both.start("brief").code == "which_project"
-    assert both.start("brief", project="elsewhere").code == "unknown_project"
-    assert both.start("brief", project=f"{at.project}-evil").code == "unknown_project"
-    assert both.start("brief", project="project").code == "ok"
-    assert both.start("brief", project=str(at.project)).code == "ok"
-    assert both.start("brief", project="other").code == "unknown_workflow"
+    assert both.start("brief").code == RefusalCode.WHICH_PROJECT
+    assert both.start("brief", project="elsewhere").code == RefusalCode.UNKNOWN_PROJECT
+    assert both.start("brief", project=f"{at.project}-evil").code == RefusalCode.UNKNOWN_PROJECT
+    assert both.start("brief", project="project").code == StepsStatus.OK
+    assert both.start("brief", project=str(at.project)).code == StepsStatus.OK
+    assert both.start("brief", project="other").code == RefusalCode.UNKNOWN_WORKFLOW
 
 
 def test_a_project_whose_path_is_not_utf_8_is_refused_at_once(at: Place) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.app.faces import FACES
+from handrail.app.faces import FACES, StepsStatus
 from helpers.library_outputs import HONEST
 from helpers.reply_sizes import DELIVERED, LISTED, compact, delivered, size, walked
 from helpers.requirement import requirement
@@ -87,7 +87,7 @@ def test_the_setting_decides_which_name_is_listed_and_both_are_taken(
         assert [tool["name"] for tool in pipe.ask("tools/list")["result"]["tools"]] == [name]
         for other in ("workflow_next_step", "workflow.next_step"):
             told = pipe.call({"template_name": "walk"}, other)
-            assert told.code == "ok"
+            assert told.code == StepsStatus.OK
         refused = pipe.call({"step_token": told.token, "model_output_so_far": {}})
         assert [call["tool"] for call in refused.reply["next"]] == [name]
 

@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
+from handrail.app.faces import StepsStatus
 from handrail.app.projects import Projects
 from handrail.app.trust import TrustStore
 from handrail.engine.facts import PENDING
@@ -58,7 +59,7 @@ def test_an_output_that_has_to_wait_is_held_and_every_reply_says_so(desk: Inside
     why = desk.control(RUN, "why")
 
     for told in (waiting, again, why):
-        assert (told.reply["status"], unruled(told)) == ("waiting", [])
+        assert (told.reply["status"], unruled(told)) == (StepsStatus.WAITING, [])
     assert waiting.reply["human_message"] == (
         "Your output is held. The run waits for tests.pass, not for you. "
         "Tell the person, then ask again with execution_id."

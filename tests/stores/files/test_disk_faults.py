@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from handrail.runtime import errors
-from handrail.runtime.errors import FAULTS, SyncFailed
+from handrail.runtime.errors import FAULTS, FaultCode, SyncFailed
 from handrail.stores.files.disk import DiskWorkspace
 from helpers import faulty_disk
 from helpers.crash import Record
@@ -98,13 +98,13 @@ def test_a_full_disk_is_said_and_freed_room_is_used(tmp_path: Path, tiny: Callab
 READ_ONLY = {
     "read": "done",
     "names": "done",
-    "write": "not_writable",
-    "new": "not_writable",
-    "append": "not_writable",
-    "rename": "not_writable",
-    "unlink": "not_writable",
-    "mkdir": "not_writable",
-    "lock": "not_writable",
+    "write": FaultCode.NOT_WRITABLE,
+    "new": FaultCode.NOT_WRITABLE,
+    "append": FaultCode.NOT_WRITABLE,
+    "rename": FaultCode.NOT_WRITABLE,
+    "unlink": FaultCode.NOT_WRITABLE,
+    "mkdir": FaultCode.NOT_WRITABLE,
+    "lock": FaultCode.NOT_WRITABLE,
 }
 
 
@@ -145,7 +145,7 @@ def test_who_may_only_read_is_told_so(reachable: Path) -> None:
         **READ_ONLY,
         "read closed": "unreadable",
         "names closed": "unreadable",
-        "write closed": "not_writable",
+        "write closed": FaultCode.NOT_WRITABLE,
     }
 
 
@@ -185,20 +185,20 @@ def _refused(*_: object) -> None:
 @pytest.mark.parametrize(
     ("number", "reading", "changing"),
     [
-        (errno.ELOOP, "unsafe_path", "unsafe_path"),
-        (errno.ENOTDIR, "unsafe_path", "unsafe_path"),
-        (errno.EISDIR, "unsafe_path", "unsafe_path"),
-        (errno.ENXIO, "unsafe_path", "unsafe_path"),
-        (errno.EEXIST, "unsafe_path", "unsafe_path"),
+        (errno.ELOOP, FaultCode.UNSAFE_PATH, FaultCode.UNSAFE_PATH),
+        (errno.ENOTDIR, FaultCode.UNSAFE_PATH, FaultCode.UNSAFE_PATH),
+        (errno.EISDIR, FaultCode.UNSAFE_PATH, FaultCode.UNSAFE_PATH),
+        (errno.ENXIO, FaultCode.UNSAFE_PATH, FaultCode.UNSAFE_PATH),
+        (errno.EEXIST, FaultCode.UNSAFE_PATH, FaultCode.UNSAFE_PATH),
         (errno.ENOENT, "missing", "missing"),
         (errno.ENOSPC, "unreadable", "disk_full"),
         (errno.EDQUOT, "unreadable", "disk_full"),
         (errno.EFBIG, "unreadable", "disk_full"),
-        (errno.EIO, "unreadable", "sync_failed"),
-        (errno.EACCES, "unreadable", "not_writable"),
-        (errno.EPERM, "unreadable", "not_writable"),
-        (errno.EROFS, "unreadable", "not_writable"),
-        (errno.ENOLCK, "unreadable", "not_writable"),
+        (errno.EIO, "unreadable", FaultCode.SYNC_FAILED),
+        (errno.EACCES, "unreadable", FaultCode.NOT_WRITABLE),
+        (errno.EPERM, "unreadable", FaultCode.NOT_WRITABLE),
+        (errno.EROFS, "unreadable", FaultCode.NOT_WRITABLE),
+        (errno.ENOLCK, "unreadable", FaultCode.NOT_WRITABLE),
     ],
 )
 def test_every_error_of_the_system_is_one_fault(number: int, reading: str, changing: str) -> None:

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.engine.model import Lifecycle
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.errors import Busy, Unreadable
 from handrail.stores.files.disk import DiskWorkspace
@@ -28,7 +29,7 @@ from helpers.run_folders import (
 from helpers.simulated_disk import Simulated
 
 HISTORY = ".handrail/history.jsonl"
-REFUSAL = Entry(EntryKind.ERROR_OCCURRED, step="EDITING", data={"error_type": "refused"})
+REFUSAL = Entry(EntryKind.ERROR_OCCURRED, step="EDITING", data={"error_type": RefusalCode.REFUSED})
 
 
 @requirement("spells:persist.shape")
@@ -108,9 +109,9 @@ def test_what_is_noted_before_the_first_turn_stands_in_the_journal_before_it() -
     found = [(w.number, w.run, w.revision, str(w.entry.kind)) for w in runs.entries(RUN)]
 
     assert found == [
-        (1, RUN, 0, "error_occurred"),
-        (2, RUN, 0, "error_occurred"),
-        (3, RUN, 1, "step_started"),
+        (1, RUN, 0, EntryKind.ERROR_OCCURRED),
+        (2, RUN, 0, EntryKind.ERROR_OCCURRED),
+        (3, RUN, 1, EntryKind.STEP_STARTED),
     ]
 
 

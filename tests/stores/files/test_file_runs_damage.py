@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.engine.refusals import TroubleCode
 from handrail.runtime.errors import Unreadable, UnsafePath
 from handrail.stores.files.disk import DiskWorkspace
 from handrail.stores.files.file_runs import FileRuns
@@ -76,7 +77,7 @@ def judged(under_way: Simulated, data: bytes) -> str:
         return "taken"
     assert "state.json" not in tree
     assert everything[KEPT] == data
-    assert stored.trouble.code in {"damaged", "diverged"}
+    assert stored.trouble.code in {TroubleCode.DAMAGED, TroubleCode.DIVERGED}
     assert "handrail repair --restore 1" in stored.trouble.repair
     assert stored.revision == 1
     assert saves_nothing(runs)
@@ -156,7 +157,7 @@ def test_a_folder_or_a_link_in_place_of_the_state_file_is_left_alone_and_told(
     with runs.hold_lock("", 0):
         trouble = trouble_of(runs)
 
-    assert (trouble.code, trouble.repair) == ("damaged", "remove it")
+    assert (trouble.code, trouble.repair) == (TroubleCode.DAMAGED, "remove it")
     assert (workspace.names_now["state.json"], workspace.everything()) == (kind, everything)
 
 
@@ -222,7 +223,7 @@ def test_on_the_real_disk_nothing_but_a_plain_file_is_read_or_replaced(tmp_path:
     with runs.hold_lock("", 0):
         trouble = trouble_of(runs)
 
-    assert trouble.code == "damaged"
+    assert trouble.code == TroubleCode.DAMAGED
     assert "state.json" in trouble.message
     assert saves_nothing(runs)
     assert (place.lstat().st_ino, place.lstat().st_mode) == (before.st_ino, before.st_mode)

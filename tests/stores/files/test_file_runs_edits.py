@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from handrail.engine.model import Lifecycle
+from handrail.engine.refusals import TroubleCode
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.errors import Unreadable, UnsafePath
 from handrail.stores.files.disk import DiskWorkspace
 from handrail.stores.files.file_runs import FileRuns
@@ -75,8 +77,8 @@ def test_a_state_file_that_comes_with_a_clone_is_taken_as_it_stands_and_said() -
         ],
     }
     assert [(str(w.entry.kind), w.entry.step, w.revision) for w in runs.entries(RUN)] == [
-        ("state_adopted", "DRAFTING", 1),
-        ("step_started", "EXECUTED", 1),
+        (EntryKind.STATE_ADOPTED, "DRAFTING", 1),
+        (EntryKind.STEP_STARTED, "EXECUTED", 1),
     ]
 
 
@@ -92,9 +94,9 @@ def test_an_edited_state_file_is_taken_and_opens_a_step_of_its_own() -> None:
     assert take(runs, "EDITING")
     assert loaded(runs).adopted == ""
     assert [str(written.entry.kind) for written in runs.entries(RUN)] == [
-        "step_started",
-        "state_adopted",
-        "step_started",
+        EntryKind.STEP_STARTED,
+        EntryKind.STATE_ADOPTED,
+        EntryKind.STEP_STARTED,
     ]
 
 
@@ -307,7 +309,7 @@ def test_a_deleted_state_file_is_told_and_the_run_may_begin_again() -> None:
 
     stored = loaded(runs)
 
-    assert trouble_of(runs).code == "orphaned"
+    assert trouble_of(runs).code == TroubleCode.ORPHANED
     assert (stored.revision, stored.run.open, stored.run.steps) == (1, (), 1)
     assert stored.run.lifecycle is Lifecycle.IDLE
     assert take(runs, "EDITING")

@@ -6,6 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from handrail.engine.refusals import TroubleCode
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.errors import Unreadable, UnsafePath
 from handrail.stores.files.file_runs import FileRuns
 from helpers.crash import Record
@@ -64,7 +66,7 @@ def test_a_state_is_adopted_for_what_is_there_and_the_old_bytes_are_kept() -> No
             }
         ],
     }
-    assert kinds(runs) == ["step_started", "state_repaired"]
+    assert kinds(runs) == [EntryKind.STEP_STARTED, EntryKind.STATE_REPAIRED]
     assert chained(workspace.everything()[".handrail/history.jsonl"]) == [1, 2]
     assert take(runs, "DRAFTING", A2)
 
@@ -107,7 +109,7 @@ def test_a_turn_is_restored_with_its_document_and_its_run() -> None:
     assert (stored.revision, stored.run) == (4, first)
     assert workspace.tree()["state.json"] == STATE_BEFORE
     assert workspace.everything()[KEPT] == last
-    assert kinds(runs)[-1] == "state_repaired"
+    assert kinds(runs)[-1] == EntryKind.STATE_REPAIRED
     assert runs.repair(AT, restore=3).revision == 5
     assert workspace.tree()["state.json"] == last
 
@@ -141,7 +143,7 @@ def with_damaged_state() -> Simulated:
 def test_a_repair_ends_a_trouble_that_nothing_else_ends() -> None:
     workspace = without_staged_bytes()
     runs = folder_runs(workspace)
-    assert trouble_of(runs).code == "diverged"
+    assert trouble_of(runs).code == TroubleCode.DIVERGED
 
     stored = runs.repair(AT, restore=1)
 

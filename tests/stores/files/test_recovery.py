@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from handrail.engine.refusals import TroubleCode
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.errors import NewerFormat, Unreadable
 from handrail.stores.files.file_runs import FileRuns
@@ -138,7 +139,7 @@ def test_an_intent_that_does_not_follow_the_last_turn_is_set_aside_and_a_person_
 
     trouble = trouble_of(recovered(workspace))
 
-    assert trouble.code == "diverged"
+    assert trouble.code == TroubleCode.DIVERGED
     assert "files were put back" in trouble.message
     assert "handrail repair --restore 3" in trouble.repair
     assert workspace.tree() == before
@@ -155,7 +156,7 @@ def test_a_damaged_intent_is_set_aside_and_the_state_kept() -> None:
 
     trouble = trouble_of(recovered(workspace))
 
-    assert (trouble.code, trouble.repair) == ("diverged", WAYS_OUT)
+    assert (trouble.code, trouble.repair) == (TroubleCode.DIVERGED, WAYS_OUT)
     assert workspace.tree() == BEFORE
     assert workspace.everything()[f"{QUARANTINE}/intent.json"] == torn
     assert workspace.names(QUARANTINE) == ("2-0", "2-1", "2-3", "2-4", "intent.json")
@@ -169,7 +170,7 @@ def test_if_staged_bytes_are_gone_nothing_is_overwritten_or_saved_and_a_person_a
     runs = recovered(workspace)
 
     trouble = trouble_of(runs)
-    assert (trouble.code, trouble.repair) == ("diverged", WAYS_OUT)
+    assert (trouble.code, trouble.repair) == (TroubleCode.DIVERGED, WAYS_OUT)
     with pytest.raises(Unreadable, match="the bytes staged in") as raised:
         runs.commit(turn_to(loaded(runs), "EDITING"))
     assert raised.value.repair == WAYS_OUT
@@ -194,9 +195,9 @@ def test_a_damaged_head_is_set_aside_and_the_run_goes_on_from_its_history() -> N
     later = AT + timedelta(seconds=1)
     assert (loaded(runs).started, loaded(runs).opened) == (later, {2: later})
     assert [str(written.entry.kind) for written in runs.entries(RUN)] == [
-        "step_started",
-        "state_repaired",
-        "step_started",
+        EntryKind.STEP_STARTED,
+        EntryKind.STATE_REPAIRED,
+        EntryKind.STEP_STARTED,
     ]
 
 
@@ -225,7 +226,7 @@ def test_where_a_newer_program_was_the_run_can_be_read_and_nothing_is_written(pa
 
     stored, trouble = loaded(runs), trouble_of(runs)
 
-    assert trouble.code == "newer"
+    assert trouble.code == TroubleCode.NEWER
     with pytest.raises(NewerFormat, match="a newer Handrail") as raised, runs.hold_lock("", 0):
         pass
     assert raised.value.repair == trouble.repair
@@ -249,7 +250,7 @@ def test_a_trouble_that_cannot_be_read_is_a_trouble() -> None:
 
     trouble = trouble_of(recovered(workspace))
 
-    assert trouble.code == "diverged"
+    assert trouble.code == TroubleCode.DIVERGED
     assert "handrail repair --adopt" in trouble.repair
 
 

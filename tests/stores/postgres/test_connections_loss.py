@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from handrail.engine.model import Event
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.errors import NoServer
 from handrail.runtime.store_address import DatabaseUrl
 from handrail.runtime.turn import Call, NewRun
@@ -72,8 +73,18 @@ CALLS: Final[dict[str, tuple[Callable[[Bench], Call], int]]] = {
 KINDS: Final = (pytest.param("start", marks=pytest.mark.unmeasured), "move")
 
 ENTERED: Final = {
-    1: ["workflow_created", "step_started", "token_generated", "workflow_state_transition"],
-    2: ["token_validated", "step_completed", "step_started", "token_generated"],
+    1: [
+        EntryKind.WORKFLOW_CREATED,
+        EntryKind.STEP_STARTED,
+        EntryKind.TOKEN_GENERATED,
+        EntryKind.WORKFLOW_STATE_TRANSITION,
+    ],
+    2: [
+        EntryKind.TOKEN_VALIDATED,
+        EntryKind.STEP_COMPLETED,
+        EntryKind.STEP_STARTED,
+        EntryKind.TOKEN_GENERATED,
+    ],
 }
 """What the turns of these calls enter."""
 

@@ -9,6 +9,8 @@ from threading import Event, Thread
 
 import pytest
 
+from handrail.app.faces import StepsStatus
+from handrail.engine.refusals import RefusalCode
 from helpers.postgres import private
 from helpers.program import handrail
 from helpers.servers import Pipe, Place, Told, place
@@ -19,14 +21,14 @@ LOST = "this one is of a turn that the store does not have"
 def goes_on(desk: Pipe, held: Told, later: Told) -> None:
     """The token of before the backup is good; that of after it is refused, and the run says where it is."""
     refused = desk.go_on(later.token)
-    assert (refused.code, refused.failed) == ("superseded", True)
+    assert (refused.code, refused.failed) == (RefusalCode.SUPERSEDED, True)
     assert LOST in refused.text
     assert later.run in refused.text.partition("Next:")[2], "how to ask for the run as it stands"
 
     again = desk.go_on(held.token, summary="After the backup.")
 
-    assert (again.code, step(held), step(later), step(again)) == ("ok", "two", "three", "three")
-    assert desk.go_on(again.token).code == "ok"
+    assert (again.code, step(held), step(later), step(again)) == (StepsStatus.OK, "two", "three", "three")
+    assert desk.go_on(again.token).code == StepsStatus.OK
 
 
 def step(told: Told) -> str:
@@ -61,7 +63,7 @@ def test_an_agent_that_asks_where_its_run_stands_after_the_loss_goes_on_from_the
         with Pipe(at, "--store", there) as desk:
             stands = desk.recover(held.run)
             assert step(stands) == step(held) == "two"
-            assert desk.go_on(stands.token).code == "ok"
+            assert desk.go_on(stands.token).code == StepsStatus.OK
 
 
 def by_backup(store: Path, to: Path) -> None:

@@ -10,6 +10,8 @@ import psycopg
 import pytest
 
 from handrail.app.stores import Stores
+from handrail.engine.model import Lifecycle
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.ports.open_store import DAMAGE_CODES, Damage
 from handrail.runtime.store_address import DatabaseUrl, StoreLocation
 from handrail.stores.sql.maintenance import SqlMaintenance
@@ -212,10 +214,13 @@ def test_an_export_has_everything_but_tokens_and_replies(keeper: SqlMaintenance,
     told = json.loads(json.dumps(told))
     assert list(told) == ["run", "steps", "artifacts", "events", "definition"]
     run = told["run"]
-    assert (run["lifecycle"], run["state"], run["waiting"]) == ("running", "build", True)
+    assert (run["lifecycle"], run["state"], run["waiting"]) == (Lifecycle.RUNNING, "build", True)
     assert (run["started"], run["ended"]) == ("2026-01-31T09:23:00.000Z", None)
     assert run["record"]["open"][0]["held"]["payload"]["summary"] == "Built."
-    assert [event["kind"] for event in told["events"]][-2:] == ["step_waiting", "token_generated"]
+    assert [event["kind"] for event in told["events"]][-2:] == [
+        EntryKind.STEP_WAITING,
+        EntryKind.TOKEN_GENERATED,
+    ]
     assert "workflow: gate" in told["definition"]["text"]
     assert "token" not in told["steps"][0]
 

@@ -7,6 +7,7 @@ import pytest
 
 from handrail.engine.model import Actor
 from handrail.runtime.comments import write_comment
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.records import Caller
 from handrail.stores.sql.maintenance import SqlMaintenance
 from handrail.stores.sql.sqlite import SqliteDatabase
@@ -37,7 +38,7 @@ def test_a_store_with_comments_is_sound_and_tells_them_in_exports_and_archives(
     assert told is not None
     assert isinstance(told["events"], list)
     kinds = [event["kind"] for event in told["events"]]
-    assert kinds[-3:] == ["comment_written", "error_occurred", "comment_told"]
+    assert kinds[-3:] == [EntryKind.COMMENT_WRITTEN, EntryKind.ERROR_OCCURRED, EntryKind.COMMENT_TOLD]
     archive = tmp_path / "a.jsonl.gz"
     keeper.prune(LATER, archive, lambda _: None)
     assert any("Well done." in str(line) for line in lines(archive))

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from handrail.engine.model import Event
+from handrail.engine.model import Event, Lifecycle
+from handrail.engine.refusals import RefusalCode
+from handrail.runtime.entries import EntryKind
 from handrail.stores.sql.rows import format_time
 from helpers.printed_queries import PRINTED
 from helpers.requirement import requirement
@@ -69,7 +71,7 @@ def _done(desk: Desk) -> str:
     told = desk.go_on(told["run"], told["token"])
     desk.clock.move(seconds=30)
     told = desk.go_on(told["run"], told["token"])
-    assert told["lifecycle"] == "completed"
+    assert told["lifecycle"] == Lifecycle.COMPLETED
     desk.clock.at = began
     return str(told["run"])
 
@@ -80,7 +82,7 @@ def _abandoned(desk: Desk) -> str:
     told = desk.send(told["run"], Event("continue", _output("Second")), told["token"])
     desk.clock.move(minutes=30)
     told = desk.send(told["run"], Event("abandon", note="gone quiet"))
-    assert told["lifecycle"] == "abandoned"
+    assert told["lifecycle"] == Lifecycle.ABANDONED
     desk.clock.at = began
     return str(told["run"])
 
@@ -91,7 +93,7 @@ def _failed(desk: Desk) -> str:
     told = desk.go_on(told["run"], told["token"])
     desk.clock.move(seconds=6)
     told = desk.send(told["run"], Event("fail", note="cannot be done"))
-    assert told["lifecycle"] == "failed"
+    assert told["lifecycle"] == Lifecycle.FAILED
     desk.clock.at = began
     return str(told["run"])
 
@@ -99,10 +101,10 @@ def _failed(desk: Desk) -> str:
 def _open(desk: Desk) -> str:
     told = desk.start(pinned(ENDLESS), replace(ORIGIN, project="/home/ann/other"))
     run, token = str(told["run"]), told["token"]
-    assert [desk.send(run, "nope")["code"] for _ in range(2)] == ["no_row", "no_row"]
-    assert desk.send(run, "go", "no token at all")["code"] == "malformed"
+    assert [desk.send(run, "nope")["code"] for _ in range(2)] == [RefusalCode.NO_ROW, RefusalCode.NO_ROW]
+    assert desk.send(run, "go", "no token at all")["code"] == RefusalCode.MALFORMED
     desk.clock.move(minutes=11)
-    assert desk.send(run, "go", token)["code"] == "expired"
+    assert desk.send(run, "go", token)["code"] == RefusalCode.EXPIRED
     return run
 
 
@@ -184,20 +186,20 @@ def test_steps_are_counted_and_measured(history: History) -> None:
 @requirement("steps:db.queries", "steps:tel.errors")
 def test_events_are_counted(history: History) -> None:
     assert dict(history.ask("events_by_type")) == {
-        "workflow_created": 4,
-        "workflow_state_transition": 7,
-        "step_started": 8,
-        "step_completed": 5,
-        "step_failed": 1,
-        "token_generated": 9,
-        "token_validated": 5,
-        "token_expired": 1,
-        "artifact_stored": 3,
-        "error_occurred": 4,
+        EntryKind.WORKFLOW_CREATED: 4,
+        EntryKind.WORKFLOW_STATE_TRANSITION: 7,
+        EntryKind.STEP_STARTED: 8,
+        EntryKind.STEP_COMPLETED: 5,
+        EntryKind.STEP_FAILED: 1,
+        EntryKind.TOKEN_GENERATED: 9,
+        EntryKind.TOKEN_VALIDATED: 5,
+        EntryKind.TOKEN_EXPIRED: 1,
+        EntryKind.ARTIFACT_STORED: 3,
+        EntryKind.ERROR_OCCURRED: 4,
     }
     assert history.ask("token_expiry_rate") == [(pytest.approx(100 / 15),)]
     errors = history.ask("errors_by_type")
-    assert errors[0] == ("no_row", 2)
+    assert errors[0] == (RefusalCode.NO_ROW, 2)
     assert dict(errors[1:]) == {"malformed": 1, "expired": 1}
 
 
@@ -220,7 +222,7 @@ def test_an_hour_inside_a_window_counts_and_an_hour_outside_does_not(tmp_path: P
     writer.execute(OLD, ("in", format_time(inside)))
     writer.execute(OLD, ("out", format_time(outside)))
 
-    assert writer.execute(PRINTED["events_by_type"]).fetchall() == [("state_adopted", 1)]
+    assert writer.execute(PRINTED["events_by_type"]).fetchall() == [(EntryKind.STATE_ADOPTED, 1)]
     assert writer.execute(PRINTED["active_workflows"]).fetchall() == [(inside.date().isoformat(), 1)]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from handrail.engine.model import Authority, Event
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.records import Origin
 from handrail.runtime.turn import Call, NewRun
 from handrail.stores.sql.postgres.database import PgDatabase
@@ -95,14 +96,14 @@ def test_every_turn_shows_up_at_once(elsewhere: Elsewhere) -> None:
     assert run[0][1:5] == ("elsewhere", "running", "one", "2026-03-01 12:00:00.000")
     assert run[0][8:11] == (2, "elsewhere", str(elsewhere.new.origin.authority))
     assert [step[1:3] for step in steps] == [("one", "completed"), ("two", "completed"), ("one", "running")]
-    assert [event[0] for event in events if event[0] != "token_generated"] == [
-        "workflow_created",
-        "step_started",
-        "step_completed",
-        "step_started",
-        "workflow_state_transition",
-        "step_completed",
-        "step_started",
+    assert [event[0] for event in events if event[0] != EntryKind.TOKEN_GENERATED] == [
+        EntryKind.WORKFLOW_CREATED,
+        EntryKind.STEP_STARTED,
+        EntryKind.STEP_COMPLETED,
+        EntryKind.STEP_STARTED,
+        EntryKind.WORKFLOW_STATE_TRANSITION,
+        EntryKind.STEP_COMPLETED,
+        EntryKind.STEP_STARTED,
     ]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from handrail.engine.lifecycle import FAIL
 from handrail.engine.model import Actor, Authority, Lifecycle
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import EntryKind
 from handrail.runtime.fork import ForkRequest, fork_run
 from handrail.runtime.ports.queries import RunFilter
@@ -293,7 +294,7 @@ def test_an_entry_about_no_run_has_no_run(tmp_path: Path) -> None:
         play.send("00000000-0000-4000-8000-000000000000", "pause")
         (written,) = SqlRunQueries(play.database).journal()
 
-    assert (written.run, written.entry.data["error_type"]) == ("", "unknown_run")
+    assert (written.run, written.entry.data["error_type"]) == ("", RefusalCode.UNKNOWN_RUN)
 
 
 def test_the_pulse_beats_when_another_connection_commits_and_only_then(tmp_path: Path) -> None:

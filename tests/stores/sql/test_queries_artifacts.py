@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from handrail.engine.model import Authority, Event, Lifecycle
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.ports.queries import (
     MAX_EXCERPT_BYTES,
     AllFinalArtifacts,
@@ -171,7 +172,7 @@ def test_the_runs_of_the_nearest_project_come_with_all_that_a_hook_tells_last_ca
     assert (two.lifecycle, two.authority, two.waiting) == (Lifecycle.RUNNING, Authority.SQL, False)
     assert (two.face, two.goal, two.called) == ("steps", "a paper", NOW + timedelta(seconds=4))
     assert dict(two.run.attempts) == {"draft": 1, "review": 1}
-    assert two.refused["error_type"] == "no_row"
+    assert two.refused["error_type"] == RefusalCode.NO_ROW
     assert (three.id, three.state, three.refused) == (THREE, "draft", {})
     assert [run.id for run in records.live_runs((ROOT,), 1)] == [TWO]
     assert records.live_runs(("/elsewhere",)) == records.live_runs(()) == ()

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.engine.model import Event, Lifecycle
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.journal import get_run_after
 from handrail.runtime.records import Artifact, ChangedContent
@@ -79,7 +80,7 @@ def test_whatever_a_call_does_it_does_in_one_commit(runs: SqliteRuns, commits: C
     assert commits.of(kept(lambda: desk.recover(run))) == 1
     desk.clock.move(minutes=11)
     assert commits.of(kept(lambda: desk.go_on(run, told["token"]))) == 1
-    assert told["code"] == "expired"
+    assert told["code"] == RefusalCode.EXPIRED
     assert commits.of(kept(lambda: desk.send(run, Event("pause")))) == 1
 
 
@@ -119,15 +120,19 @@ def test_a_refusal_leaves_an_event_and_nothing_else(runs: SqliteRuns) -> None:
     desk = Desk(runs)
     run = desk.start()["run"]
     before = everything(runs)
-    assert desk.send(run, "nope")["code"] == "no_row"
-    assert desk.send("nobody", "go")["code"] == "unknown_run"
+    assert desk.send(run, "nope")["code"] == RefusalCode.NO_ROW
+    assert desk.send("nobody", "go")["code"] == RefusalCode.UNKNOWN_RUN
 
     after = everything(runs)
     assert changed(before, after) == ["events"]
     added = after["events"][len(before["events"]) :]
     assert [(row[1], row[3], row[6]) for row in added] == [
-        ("error_occurred", 0, '{"error_type":"no_row","rule":"draft","trigger":"nope","by":"agent"}'),
-        ("error_occurred", 0, '{"error_type":"unknown_run","rule":"run","trigger":"go","by":"agent"}'),
+        (EntryKind.ERROR_OCCURRED, 0, '{"error_type":"no_row","rule":"draft","trigger":"nope","by":"agent"}'),
+        (
+            EntryKind.ERROR_OCCURRED,
+            0,
+            '{"error_type":"unknown_run","rule":"run","trigger":"go","by":"agent"}',
+        ),
     ]
 
 
@@ -256,7 +261,9 @@ def test_the_chain_is_that_of_the_events_and_misses_any_that_is_changed(runs: Sq
     assert len(taken) == 15
     for number in taken:
         assert recomputed(events[:number] + events[number + 1 :]) != chain
-        for place, other in enumerate(("step_failed", 7, "x", "x", '{"a":1}', "2020-01-01 00:00:00.000")):
+        for place, other in enumerate(
+            (EntryKind.STEP_FAILED, 7, "x", "x", '{"a":1}', "2020-01-01 00:00:00.000")
+        ):
             altered = (*events[number][:place], other, *events[number][place + 1 :])
             assert recomputed([*events[:number], altered, *events[number + 1 :]]) != chain
     for first, second in pairwise(taken):

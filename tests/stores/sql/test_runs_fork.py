@@ -9,6 +9,8 @@ import pytest
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Actor, Event, Lifecycle
+from handrail.engine.refusals import RefusalCode
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.measures import RunCount, StepCount
 from handrail.runtime.ports.open_store import Counts
 from handrail.runtime.ports.queries import StepRow
@@ -77,7 +79,8 @@ def test_artifacts_are_carried_over_and_final_only_when_the_fork_is_completed(de
 
 @requirement("steps:life.cleanup")
 @pytest.mark.parametrize(
-    ("end", "lifecycle"), [("abandon", "abandoned"), ("diverge", "diverged"), ("fail", "failed")]
+    ("end", "lifecycle"),
+    [("abandon", Lifecycle.ABANDONED), ("diverge", Lifecycle.DIVERGED), ("fail", Lifecycle.FAILED)],
 )
 def test_a_run_that_ends_badly_has_no_final_artifact_no_project_waits_for_it_and_it_is_entered(
     desk: Desk, end: str, lifecycle: str
@@ -91,7 +94,7 @@ def test_a_run_that_ends_badly_has_no_final_artifact_no_project_waits_for_it_and
     assert ask(desk, active) == [(None,)]
     assert {row[3] for row in ask(desk, ARTIFACTS, told["run"])} == {0}
     events = "SELECT event_type, json_extract(metadata, '$.to') FROM telemetry_events ORDER BY id DESC"
-    assert ask(desk, events)[0] == ("workflow_state_transition", lifecycle)
+    assert ask(desk, events)[0] == (EntryKind.WORKFLOW_STATE_TRANSITION, lifecycle)
 
 
 @requirement("steps:life.fork")
@@ -140,7 +143,7 @@ def test_a_fork_of_a_run_that_is_pruned_meanwhile_is_not_begun(
     pruning.archive = tmp_path / "a.jsonl.gz"
     told = Desk(pruning, clock=desk.clock).fork(old)
 
-    assert told["code"] == "unknown_run"
+    assert told["code"] == RefusalCode.UNKNOWN_RUN
     assert ask(desk, "SELECT count(*) FROM runs WHERE parent_execution_id IS NOT NULL") == [(0,)]
 
 
@@ -152,7 +155,7 @@ def test_forks_of_every_kind_are_sound(desk: Desk, runs: SqliteRuns) -> None:
         desk.send(told["run"], Event(end, note="enough"))
         desk.fork(told["run"])
     completed = desk.fork(ended(desk, 3))
-    assert desk.go_on(completed["run"], completed["token"])["lifecycle"] == "completed"
+    assert desk.go_on(completed["run"], completed["token"])["lifecycle"] == Lifecycle.COMPLETED
     desk.fork(ended(desk, 0, "abandon"), "publish", by=Actor.PERSON)
     desk.fork(ended(desk, 1, "abandon"), "nowhere")
 
@@ -183,7 +186,12 @@ def test_a_fork_is_exported_with_all_it_inherited_and_its_own_journal(desk: Desk
         (2, "Words.", False),
     ]
     kinds = [event["kind"] for event in exported["events"]]
-    assert kinds == ["workflow_created", "step_started", "token_generated", "workflow_state_transition"]
+    assert kinds == [
+        EntryKind.WORKFLOW_CREATED,
+        EntryKind.STEP_STARTED,
+        EntryKind.TOKEN_GENERATED,
+        EntryKind.WORKFLOW_STATE_TRANSITION,
+    ]
     assert exported["definition"]["workflow"] == "paper"
 
 
@@ -202,7 +210,7 @@ def test_a_fork_goes_on_when_the_run_it_came_from_was_pruned(
     later = Desk(runs, clock=desk.clock)
     later.ids.runs = later.ids.nonces = 1000
     told = later.go_on(told["run"], told["token"])
-    assert told["lifecycle"] == "completed"
+    assert told["lifecycle"] == Lifecycle.COMPLETED
     made: Any = later.outcomes[-1].synthesis
     assert made["model_output"]["steps_completed"] == 3
     assert later.fork(told["run"])["state"] == "publish"
@@ -276,4 +284,4 @@ def test_a_mirror_that_is_made_anew_touches_no_fork(tmp_path: Path) -> None:
 
     assert list(keeper.check()) == []
     assert keeper.export(told["run"]) == before
-    assert desk.go_on(told["run"], told["token"])["lifecycle"] == "completed"
+    assert desk.go_on(told["run"], told["token"])["lifecycle"] == Lifecycle.COMPLETED

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import pytest
 
 from handrail.engine.model import Event
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.records import RunChange
 from handrail.stores.sql.postgres.pg_runs import PgRuns
 from handrail.stores.sql.runs import SqlFeed, SqliteRuns
@@ -100,7 +101,7 @@ def test_a_refusal_is_heard_too_and_moves_no_revision(runs: Either) -> None:
     heard: Queue[RunChange] = Queue()
     stop = SqlFeed(runs.database).listen(heard.put)
 
-    assert desk.go_on(started["run"], started["token"], summary="")["code"] == "contract"
+    assert desk.go_on(started["run"], started["token"], summary="")["code"] == RefusalCode.CONTRACT
 
     assert heard.get(timeout=SECONDS) == RunChange(started["run"], 1)
     stop()

@@ -11,6 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from handrail.engine.model import Event, Lifecycle
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.measures import (
     DurationHistogram,
     ErrorCount,
@@ -127,7 +128,7 @@ def _round(desk: Desk) -> None:
         desk.clock.move(seconds=90)
         desk.send(run, trigger)
     desk.clock.move(minutes=20)
-    assert desk.send(run, Event("abandon", note="gone"))["lifecycle"] == "abandoned"
+    assert desk.send(run, Event("abandon", note="gone"))["lifecycle"] == Lifecycle.ABANDONED
 
 
 def _paper(desk: Desk, *seconds: float) -> None:
@@ -166,5 +167,5 @@ def test_three_runs_are_summed_by_hand(tmp_path: Path, *, folded: bool) -> None:
         StepTimes("publish", "writer", DurationHistogram(((410, 1),))),
         StepTimes("review", "reader", DurationHistogram(((312, 2),))),
     )
-    assert found.errors() == (ErrorCount("no_row", 2),)
-    assert found.errors(BEGAN + timedelta(minutes=7)) == (ErrorCount("no_row", 1),)
+    assert found.errors() == (ErrorCount(RefusalCode.NO_ROW, 2),)
+    assert found.errors(BEGAN + timedelta(minutes=7)) == (ErrorCount(RefusalCode.NO_ROW, 1),)

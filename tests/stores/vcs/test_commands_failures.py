@@ -12,6 +12,7 @@ from handrail.runtime.errors import (
     BadVcsConfig,
     Busy,
     DivergentChange,
+    FaultCode,
     ImmutableCommit,
     Missing,
     NoRepository,
@@ -40,7 +41,7 @@ def test_a_folder_without_a_repository(repo: Repo) -> None:
         with pytest.raises(NoRepository, match=f"`{repo.home}.*no repository of {repo.program}") as caught:
             call()
         assert "init`" in caught.value.repair
-    assert caught.value.code == "vcs_missing_repo"
+    assert caught.value.code == FaultCode.VCS_MISSING_REPO
 
 
 def test_a_folder_that_is_not_there(repo: Repo) -> None:
@@ -52,7 +53,7 @@ def test_a_program_that_is_not_installed(repo: Repo) -> None:
     with pytest.raises(NoVcsTool, match=f"the program `{repo.program}` is not there") as caught:
         Repo(repo.kind, repo.folder, repo.home, str(repo.home)).store().read()
 
-    assert caught.value.code == "vcs_missing_tool"
+    assert caught.value.code == FaultCode.VCS_MISSING_TOOL
     assert caught.value.repair == f"install {repo.program}, or put the folder it is in into PATH"
 
 
@@ -63,7 +64,7 @@ def test_a_stand_in_that_is_older_than_any_jj_that_can_be_had(said: str, tmp_pat
     with pytest.raises(VcsTooOld, match="and that is too old") as caught:
         old.store().read()
 
-    assert (caught.value.code, caught.value.repair) == ("vcs_too_old", "install jj 0.38 or newer")
+    assert (caught.value.code, caught.value.repair) == (FaultCode.VCS_TOO_OLD, "install jj 0.38 or newer")
 
 
 def test_a_commit_that_may_not_be_changed(jj: Repo) -> None:
@@ -73,7 +74,7 @@ def test_a_commit_that_may_not_be_changed(jj: Repo) -> None:
     with pytest.raises(ImmutableCommit) as caught:
         store.swap(done, "more\n")
 
-    assert caught.value.code == "vcs_immutable"
+    assert caught.value.code == FaultCode.VCS_IMMUTABLE
     assert caught.value.repair == (
         "run `jj new` first, and write there; in a fresh clone, where its bookmark is not yet tracked, run"
         " `jj bookmark track NAME@REMOTE`, and go on in it"
@@ -104,7 +105,7 @@ def test_a_working_copy_that_is_stale(tmp_path: Path) -> None:
             call()
         assert caught.value.repair == "run `jj workspace update-stale` there"
 
-    assert (caught.value.code, store.read().text) == ("vcs_stale", "plan\n")
+    assert (caught.value.code, store.read().text) == (FaultCode.VCS_STALE, "plan\n")
     side.jj("workspace", "update-stale")
     assert store.swap(done, "more\n").text == "more\n"
 
@@ -118,7 +119,7 @@ def test_a_change_that_is_divergent_already(jj: Repo) -> None:
     with pytest.raises(DivergentChange, match="the current change has several commits") as caught:
         store.swap(found, "mine\n")
 
-    assert caught.value.code == "vcs_divergent"
+    assert caught.value.code == FaultCode.VCS_DIVERGENT
     assert caught.value.repair.startswith("run `jj converge`, or `jj abandon`")
     assert (found.divergent, store.read()) == (True, found)
 
@@ -144,7 +145,7 @@ def test_a_lock_of_git_that_a_killed_jj_has_left(tmp_path: Path) -> None:
         store.swap(before, "mine\n")
 
     assert caught.value.repair.endswith(f"if none does, remove `{lock}`")
-    assert (caught.value.code, store.read()) == ("vcs_locked", before)
+    assert (caught.value.code, store.read()) == (FaultCode.VCS_LOCKED, before)
     lock.unlink()
     assert store.swap(before, "mine\n").text == "mine\n"
 
@@ -193,7 +194,7 @@ def test_settings_that_cannot_be_read(repo: Repo) -> None:
     with pytest.raises(BadVcsConfig, match=rf"the configuration of {repo.program} is broken") as caught:
         repo.store().read()
 
-    assert caught.value.code == "vcs_config"
+    assert caught.value.code == FaultCode.VCS_CONFIG
     assert "line 1" in caught.value.message
     assert caught.value.repair == f"mend the line that {repo.program} names"
 
@@ -204,7 +205,7 @@ def test_a_repository_that_is_damaged_inside(jj: Repo) -> None:
     with pytest.raises(VcsInternal, match="jj failed inside: Internal error: ") as caught:
         jj.store().read()
 
-    assert caught.value.code == "vcs_internal"
+    assert caught.value.code == FaultCode.VCS_INTERNAL
     assert caught.value.repair == "run `jj st`, and send the same call again when it says no error"
 
 
@@ -215,7 +216,7 @@ def test_what_has_no_name_is_passed_on_as_it_is_said(git: Repo) -> None:
     with pytest.raises(VcsFailed, match="git failed: fatal: ") as caught:
         store.swap(before, "mine\n")
 
-    assert caught.value.code == "vcs_failed"
+    assert caught.value.code == FaultCode.VCS_FAILED
     assert store.read() == before
 
 
@@ -228,7 +229,7 @@ def test_jj_that_waits_for_a_lock_of_its_own_is_ended_and_can_still_be_read(jj: 
         for call in (lambda: store.swap(before, "mine\n"), lambda: store.changes(5)):
             with pytest.raises(VcsTimeout, match=r"`jj` was not done after 0\.5 s and was ended") as caught:
                 call()
-        assert (caught.value.code, jj.store().read()) == ("vcs_timeout", before)
+        assert (caught.value.code, jj.store().read()) == (FaultCode.VCS_TIMEOUT, before)
     finally:
         os.close(held)
     assert jj.store().swap(before, "mine\n").text == "mine\n"
@@ -277,7 +278,7 @@ def test_a_writer_that_knows_nothing_of_our_lock_is_not_overwritten(repo: Repo) 
     with pytest.raises(TextConflict, match="begins `theirs`") as caught:
         store.swap(before, "mine\n")
 
-    assert (caught.value.code, caught.value.texts) == ("conflict", ("theirs\n",))
+    assert (caught.value.code, caught.value.texts) == (FaultCode.CONFLICT, ("theirs\n",))
     assert repo.store().read().text == "theirs\n"
 
 
