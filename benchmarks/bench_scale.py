@@ -22,7 +22,6 @@ from wal import empty as empty_wal
 SMALL: Final = LARGE // 20
 ROUNDS: Final = 12
 TURNS: Final = 100
-
 NOW: Final = datetime.now(UTC)
 TODAY: Final = NOW.replace(hour=0, minute=0, second=0, microsecond=0)
 PLAIN: Final = {

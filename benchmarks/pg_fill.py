@@ -85,7 +85,6 @@ FROM runs CROSS JOIN (VALUES
 ORDER BY k, line
 """
 
-
 _OF_RUNS: Final = {"events": _EVENTS, "steps": _STEPS, "artifacts": _ARTIFACTS}
 """What is made from the runs, the most first."""
 

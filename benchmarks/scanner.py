@@ -14,7 +14,6 @@ _TASK: Final = re.compile(r"(\s*)- \[([x ])\]: (.+)")
 _NEAR_TASK: Final = re.compile(r"\s*(?:[-*+]\s*)?\[[xX ]\](?![(\[])|\s*[-*+]\s*\[\](?![(\[])")
 _CONSTRAINT: Final = re.compile(r"- ([A-Z][a-z ]*): ([a-z].*)")
 _MARKER: Final = re.compile(r"~~~ [A-Z\s]+ ~~~")
-
 Result = dict[str, Any]
 
 

@@ -40,7 +40,6 @@ from tools import docs
 from tools.sample_store import sample_store
 
 pytestmark = pytest.mark.unmeasured
-
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "handrail"
 DOCS = ROOT / "docs"

@@ -11,8 +11,6 @@ import pytest
 from tools import docs, docs_examples, docs_pages
 
 pytestmark = pytest.mark.unmeasured
-
-
 FEW = {name: docs.PAGES[name] for name in ("facts.md", "filters.md", "journal.md")}
 
 

@@ -12,7 +12,6 @@ from helpers.workflow_names import NAMES
 from tools.coverage_gate import PURE
 
 pytestmark = pytest.mark.unmeasured
-
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "handrail"
 LIBRARY = SOURCE / "workflows" / "library"
@@ -107,7 +106,6 @@ def test_a_module_with_one_importer_in_its_folder_is_a_subject_of_its_own() -> N
     assert set(source_tree.single_importers()) == set(SUBJECTS)
 
 
-@pytest.mark.xfail(reason="short of the goal: 40 at the end of the first session of issue 24")
 def test_imports_inside_functions_are_few() -> None:
     lazy = [
         f"{source_tree.name_of(path)}:{line}"

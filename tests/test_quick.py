@@ -16,7 +16,6 @@ from handrail.engine.refusals import RefusalCode
 from helpers.program import PROGRAM
 
 pytestmark = pytest.mark.unmeasured
-
 Calls = tuple[tuple[str, dict[str, Any]], ...]
 
 WALK: Final = """

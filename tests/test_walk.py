@@ -17,7 +17,6 @@ from handrail.app.definitions import SETTLED_NANOSECONDS
 from helpers.servers import until
 
 pytestmark = pytest.mark.unmeasured
-
 ROOT: Final = Path(__file__).resolve().parent.parent
 README: Final = ROOT / "docs" / "design" / "README.md"
 TRACED: Final = ROOT / "tests" / "helpers" / "traced_server.py"

@@ -68,7 +68,6 @@ PLACED: Final = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f-]{21}\b")
 BYTES: Final = re.compile(r'"(bytes|before|after)": \d+')
 """Sizes, which differ from one SQLite to the next."""
 
-
 CHANCE: Final = {
     r'"id": "[0-9a-f]+"': '"id": "5f0c0f4e3f0e"',
     r"hr_[\w-]{43}": "hr_Zm9yIGV4YW1wbGUgb25seSwgaXQgb3BlbnMgbm90aGluZw",

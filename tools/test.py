@@ -17,7 +17,6 @@ from typing import Final, TypeAlias
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 Command: TypeAlias = tuple[str, ...]
-
 PYTHON: Final = sys.executable
 AGENTS: Final = "tests/clients/agents"
 """Tests of large foreign programs, which `make test` does not install."""

@@ -43,7 +43,6 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 Json = dict[str, Any]
-
 ROOT: Final = Path(__file__).resolve().parent.parent
 PROGRAM: Final = Path(sys.executable).parent / "handrail"
 BEGINS: Final = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -62,7 +61,6 @@ NOBODY: Final = "99999999-9999-4999-8999-999999999999"
 MALFORMED: Final = "nothing"
 FORGED: Final = "A" * 72
 """A text that looks like a step token, and that no store has given out."""
-
 
 # --- the clock ----------------------------------------------------------------------------------------------
 
@@ -1322,7 +1320,6 @@ BREW_TASKS: Final[list[Json]] = [
     {"summary": "Add leaves", "details": "two spoons"},
 ]
 
-
 COMMIT_EDITS: Final[tuple[tuple[str, Json], ...]] = (
     ("update_goal", {}),
     ("update_goal", {"summary": "t" * 121}),
@@ -1424,7 +1421,6 @@ async def talk_over_stdio(place: Place) -> None:
 # --- more ways to talk --------------------------------------------------------------------------------------
 
 FOREIGN: Final = "Merge the kettle\n\nSigned-off-by: Ann\n"
-
 
 JJ_CALLS: Final[tuple[tuple[str, Json], ...]] = (
     ("get_plan", {}),

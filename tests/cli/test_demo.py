@@ -15,7 +15,6 @@ REFUSED = [
     RefusalCode.NOT_ACCEPTED,
 ]
 
-
 MINE = "workflow: bug-fix\n"
 """A workflow of the project that has the name of the one that is shown, and is none."""
 

@@ -18,7 +18,6 @@ from helpers.nonsense_commands import Ended, Words, ended, ending_what_is_stuck,
 from tools.sample_store import OUTPUTS
 
 pytestmark = pytest.mark.unmeasured
-
 RUN = "00000001-0000-4000-8000-000000000000"
 COMMON = {"run": RUN, "runs": RUN, "file": "plan.md", "store": "handrail.db"}
 """Good values of all commands that have such."""
@@ -76,7 +75,6 @@ WALKS = frozenset({"workflows check"})
 
 TOPS = ["completion", *(name for name in sorted(COMMANDS) if name not in {"demo", "down", "status"})]
 """The commands that are given values, themselves or one below them."""
-
 
 WORKFLOW = """\
 workflow: good

@@ -16,7 +16,6 @@ from helpers.http_servers import FACES, Site, begun, site
 from helpers.servers import Place, place
 
 pytestmark = pytest.mark.unmeasured
-
 TESTS = Path(__file__).resolve().parent.parent
 
 

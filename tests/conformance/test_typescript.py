@@ -13,7 +13,6 @@ from helpers.requirement import requirement
 from helpers.servers import place
 
 pytestmark = pytest.mark.unmeasured
-
 SCRIPT = Path(__file__).with_name("walk.mjs")
 COMMAND = "pytest tests/test_export.py -k twice"
 CLIENTS = [("auto", "2026-07-28"), ("legacy", "2025-11-25"), ("sdk", None)]

@@ -9,7 +9,6 @@ import pytest
 from helpers.foreign_clients import SECONDS, Server
 
 pytestmark = pytest.mark.unmeasured
-
 HALF = (-32602, "the message holds half a character: leave it out")
 NO_JSON = (-32700, "the message is no JSON, or nests too deeply")
 NO_UTF8 = (-32700, "the message is not UTF-8")

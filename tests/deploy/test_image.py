@@ -24,7 +24,6 @@ from helpers.crash import unmeasured
 from helpers.deploy_files import ROOT, last, stages, text
 
 pytestmark = pytest.mark.unmeasured
-
 BOUND: Final = 300.0
 TRIES: Final = 3
 

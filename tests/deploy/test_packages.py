@@ -21,7 +21,6 @@ from helpers.crash import unmeasured
 from helpers.deploy_files import ROOT
 
 pytestmark = pytest.mark.unmeasured
-
 BOUND: Final = 300.0
 TRIES: Final = 3
 UV: Final = Path(sys.executable).with_name("uv")

@@ -20,7 +20,6 @@ from helpers.servers import TOOL, Place, place
 from helpers.tenants import GOAL, repository
 
 pytestmark = pytest.mark.unmeasured
-
 ANALYZE: Final = "systemd-analyze"
 
 

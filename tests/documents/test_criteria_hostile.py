@@ -9,7 +9,6 @@ import pytest
 from handrail.documents.criteria import MAX_CHARACTERS, check_off_criteria, parse_criteria
 
 pytestmark = pytest.mark.unmeasured
-
 HEAD = "# Acceptance Criteria\n"
 
 HOSTILE: dict[str, Callable[[int], str]] = {

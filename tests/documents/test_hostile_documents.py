@@ -16,7 +16,6 @@ from handrail.documents.links import (
 from helpers.hostile_documents import ORDERS, PLACES, SOUND, Hostile, documents
 
 pytestmark = pytest.mark.unmeasured
-
 ALL: Final = tuple(documents())
 ISSUE: Final = "https://acme.atlassian.net/browse/TEA-1"
 

@@ -8,7 +8,6 @@ from handrail.documents.task_graph import parse_task_graph as read_graph
 from handrail.documents.work_items import mark_documented, parse_work_items
 
 pytestmark = pytest.mark.unmeasured
-
 SIZE = 64 * 1024
 BOUND = 20.0
 """How many seconds any of them may take: a bound for liveness, not for speed."""

@@ -26,7 +26,6 @@ FLAGS: Final = (
     "--disable-sync",
 )
 LIVE: Final = ".live[data-state=live]"
-
 expect.set_options(timeout=BOUND * 1000)
 
 

@@ -22,7 +22,6 @@ WAV: Final = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
 
 PICTURE: Final = types.ImageContent(data=PNG, mime_type="image/png")
 SOUND: Final = types.AudioContent(data=WAV, mime_type="audio/wav")
-
 PLAIN: Final = "test_simple_text"
 BROKEN: Final = "test_error_handling"
 PROMPTS: Final = (

@@ -80,7 +80,6 @@ def number(element: ET.Element, name: str) -> float:
 
 
 T = load_message_catalog()
-
 graph_of = partial(graph.build_graph, T)
 graph_with = partial(run_pictures.build_run_graph, T)
 overview = partial(overview_.build_overview, T)

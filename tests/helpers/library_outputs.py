@@ -5,7 +5,6 @@ from typing import Final
 from handrail.engine.facts import Value
 
 Handed = dict[str, Value]
-
 COMMAND: Final = "run-tests greeting"
 COMMIT: Final = "4f1d2c9e"
 

@@ -8,7 +8,6 @@ from typing import Any, Final, TypeAlias
 from helpers.servers import META, note
 
 Request: TypeAlias = Callable[[str, Mapping[str, Any]], dict[str, Any]]
-
 CALL: Final = {"name": "workflow_next_step", "arguments": {"template_name": "brief"}}
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600

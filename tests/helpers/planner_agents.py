@@ -29,7 +29,6 @@ from helpers.repositories import Repo, made
 from helpers.servers import Pipe, Place, Told, place
 
 LIBRARY: Final = Path(handrail.__file__).parent / "workflows" / "library"
-
 GOAL: Final = {"type": "feat", "scope": "tea", "breaking": False, "title": "brew tea"}
 DETAIL: Final = "People are thirsty.\n\nTARGETS OF CHANGE:\n1. The kettle"
 CONSTRAINTS: Final = ["Never: boil it twice"]

@@ -18,7 +18,6 @@ from helpers.forks import Forked, imported, suits
 
 PROGRAM = forks.PROGRAM
 SECONDS = 60
-
 imported()
 
 

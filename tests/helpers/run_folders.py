@@ -23,7 +23,6 @@ RUN: Final = "6f1c2a30-9d5e-4a51-8f0e-2b8a5d3c7e10"
 IDLE: Final = Run(RUN, "spells", "digest", vars={"back": None})
 ORIGIN: Final = Origin("spells", Authority.FILES, project="/project", goal="a goal")
 STATES: Final = frozenset({"EDITING", "DRAFTING", "EXECUTED", "OVER"})
-
 PLAN, PLANNED = b"- [ ] it works\n", b"- [x] it works\n"
 TASK, NEXT_TASK, RESULTS = b"---\ntask_name: a\n---\nold", b"---\ntask_name: \n---\n", b"it works"
 ARCHIVE = "tasks/task-a-2026-03-01-1230"

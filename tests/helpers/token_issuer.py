@@ -21,7 +21,6 @@ METADATA: Final = "/.well-known/oauth-authorization-server"
 OPENID: Final = "/.well-known/openid-configuration"
 KEYS: Final = "/keys"
 TOKEN: Final = "/token"  # noqa: S105 - where tokens are asked for, and no secret
-
 Private = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
 

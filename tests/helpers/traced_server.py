@@ -18,7 +18,6 @@ import handrail
 
 SOURCE = os.path.dirname(handrail.__file__) + os.sep  # noqa: PTH120 - compared with the names that code objects have
 
-
 OF_A_CALL = ("MainThread", "handrail-writer")
 """The threads that a call goes through."""
 

@@ -49,7 +49,6 @@ transitions:
   - {id: end, from: Home, trigger: end, to: Over}
 """
 
-
 _PINNED: dict[tuple[object, ...], tuple[Registry, PinnedWorkflow]] = {}
 """A text is loaded once: what it was loaded into does not change."""
 

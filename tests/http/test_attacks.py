@@ -26,7 +26,6 @@ from helpers.servers import place
 from helpers.token_issuer import mint
 
 pytestmark = pytest.mark.unmeasured
-
 NAME: Final = "plans.example.org"
 BINDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "127.0.0.1, nobody is asked": ("127.0.0.1:0", ()),
@@ -42,8 +41,6 @@ METADATA: Final = tuple(f"/.well-known/oauth-protected-resource{path}" for path 
 _PATHS: Final = ("/nothing", "/mcp", "/mcp/", "/mcp/nothing", "/ws", "/api/runs")
 NOWHERE: Final = (*_PATHS, "/healthz/", "//healthz", "/metrics/")
 _SECRET: Final = re.compile("hr_[A-Za-z0-9_-]{20,}")
-
-
 _HOST: Final = frozenset({400, 421})
 _PAGE: Final = frozenset({403})
 _WHO: Final = frozenset({401})

@@ -17,7 +17,6 @@ from helpers.servers import BOUND, ERAS, TOOL, Told, note, place, until
 from helpers.store_contents import whole
 
 pytestmark = pytest.mark.unmeasured
-
 CLIENTS: Final = 1000
 MARGIN: Final = 8
 """How many MiB more a server may hold after a thousand clients than after any thousand before them."""

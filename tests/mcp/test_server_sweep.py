@@ -11,7 +11,6 @@ from helpers.requirement import requirement
 from helpers.servers import Pipe, Place, inside, place, until
 
 pytestmark = pytest.mark.unmeasured
-
 ABANDONED = "SELECT execution_id FROM telemetry_events WHERE event_type = 'workflow_abandoned'"
 
 

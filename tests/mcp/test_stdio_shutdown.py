@@ -19,7 +19,6 @@ from helpers.store_contents import changed, whole
 from helpers.store_locks import begun, nobody_writes
 
 pytestmark = pytest.mark.unmeasured
-
 STEPS: Final = ("one", "two", "three", "four", "five", "six")
 
 
@@ -79,7 +78,6 @@ def noise():
 
 threading.Thread(target=noise, daemon=True).start()
 """
-
 
 NOISES: Final = ("noise of Python", "noise of a library", "noise of a child")
 

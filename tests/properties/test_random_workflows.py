@@ -25,7 +25,6 @@ from handrail.stores.sql.rows import decode_run, encode_run
 from helpers.random_workflows import Case, cases, events, facts, output
 
 pytestmark = pytest.mark.unmeasured
-
 Turn = tuple[Event, dict[str, Value]]
 EXAMPLES = 600
 

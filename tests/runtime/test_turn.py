@@ -29,7 +29,6 @@ transitions:
   - {id: end, from: Done, trigger: end, to: Over}
 """
 
-
 ASKED = """
 workflow: asked
 version: 1

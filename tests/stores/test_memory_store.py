@@ -18,10 +18,8 @@ from helpers.stores import OTHER, PLACES, RUN, all_of, begun, ended, followed, h
 from helpers.turns import NOW
 
 pytestmark = pytest.mark.unmeasured
-
 RUNS = (RUN, OTHER)
 ACTS = ("begin", "follow", "follow", "follow", "end", "note", "touch", "renew", "inherit")
-
 acts = st.tuples(st.sampled_from(ACTS), st.sampled_from(RUNS), st.integers(0, 2), st.integers(-5, 5))
 plain = st.tuples(st.sampled_from(ACTS[:-2]), st.just(RUN), st.integers(0, 2), st.integers(-5, 5))
 

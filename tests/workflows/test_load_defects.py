@@ -26,7 +26,6 @@ class Planted:
 
 
 Plant: TypeAlias = Callable[[str, int], Planted]
-
 FILES = ["everything.yaml", "skills.yaml", "spells.yaml"]
 FACTS = (
     r"plan\.exists|task\.exists|results\.exists|comments\.exists|review_task\.exists|review_results\.exists"

@@ -23,11 +23,7 @@ from handrail.runtime.records import Caller
 from handrail.runtime.sweep import read_idle_limits
 
 log = logging.getLogger("handrail")
-
-
 Result = TypeVar("Result")
-
-
 ALL_SCOPES: Final = frozenset(AccessScope)
 
 

@@ -14,11 +14,9 @@ from handrail.runtime.ports.access import AccessScope, Grant
 
 LOOPBACK_HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
 
-
 _HOST_PATTERN: Final = re.compile(
     r"(?:[\w-]{1,63}\.)*[\w-]{1,63}|(?=.*:)[\da-f:.]{2,45}(?:%[\w-]{1,32})?", re.ASCII | re.IGNORECASE
 )
-
 
 _PORT_PATTERN: Final = re.compile(r"[0-9]{1,5}")
 
@@ -93,18 +91,14 @@ class HttpRefusal:
 MAX_MESSAGE_BYTES: Final = 1024 * 1024
 """The largest message, in bytes."""
 
-
 GRANT_KEY: Final = "handrail_grant"
 """The key in the request state under which authentication puts the caller's grant."""
-
 
 CHALLENGE_KEY: Final = "handrail_challenge"
 """The key in the request state for the challenge that tells a client which scopes to request."""
 
-
 ANONYMOUS_GRANT: Final = Grant("", frozenset(AccessScope))
 """The grant of every caller of a server without authentication: all scopes."""
-
 
 EMPTY_GRANT: Final = Grant("", frozenset())
 """A grant without any scope."""

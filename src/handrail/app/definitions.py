@@ -89,7 +89,6 @@ class SourceCache(Generic[Result]):
 SUPERVISOR: Final = "supervisor"
 """The persona that `default` refers to."""
 
-
 FRONT_MATTER_KEYS: Final[Mapping[DefinitionKind, tuple[str, ...]]] = {
     DefinitionKind.PERSONA: ("about",),
     DefinitionKind.GUARDRAIL: ("about", "workflows", "steps"),
@@ -135,7 +134,6 @@ class HidingFile(Struct, frozen=True):
 
 SETTLED_NANOSECONDS: Final = 3_000_000_000
 """Minimum age of the last change for a snapshot, in nanoseconds: the coarsest file clocks tick every 2 s."""
-
 
 _FileSignature: TypeAlias = tuple[int, int, int, int, int]
 
@@ -553,7 +551,6 @@ def _parse_guardrail(name: str, text: str, origin: str, path: Path) -> Guardrail
 
 DIFF_KEY: Final = "diff"
 """The name under which a refusal shows the diff of a hiding file."""
-
 
 START_REFUSAL_CODES: Final[Mapping[RefusalCode, str]] = {
     RefusalCode.UNKNOWN_WORKFLOW: "there is no workflow of that name that can be started here",

@@ -113,47 +113,37 @@ class Face(Protocol):
     @property
     def instructions(self) -> str:
         """The instructions that an agent gets before its first call."""
-        ...
 
     @property
     def tools(self) -> Sequence[Tool]:
         """The tools, in listing order."""
-        ...
 
     def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer | Question:
         """Answer a call, or return a question. A refusal is an answer too.
 
         Raises `Fault` if the environment failed, such as a disk or a store.
         """
-        ...
 
     def answer_failure(self, tool: Tool, arguments: Mapping[str, Any], failed: CallFailure) -> Answer:
         """Render a failure in the form of a refusal."""
-        ...
 
     def find_standing(self, arguments: Mapping[str, Any], answer: Answer) -> RunStatus | None:
         """Return the state of the run that a successful call was about; None if it was not about a run.
 
         Raises `Fault` if the environment failed, such as a disk or a store.
         """
-        ...
 
     def prompts(self) -> Sequence[Prompt]:
         """List the current prompts."""
-        ...
 
     def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
         """Render a prompt. Raises `UnknownPrompt`."""
-        ...
 
 
 MAX_TEXT_CHARACTERS: Final = 10_000
 """The longest text that an argument may be, unless the face allows more."""
 
-
 TOKEN_ARGUMENT: Final = "step_token"  # noqa: S105 - the name of an argument, not a secret
-
-
 _UNKNOWN_ARGUMENT_TEXT: Final = "must be left out: there is no such argument"
 
 
@@ -238,7 +228,6 @@ CALL_CODES: Mapping[RefusalCode, str] = {
     RefusalCode.INTERNAL: "Handrail failed; its log tells more under the number of the incident",
 }
 """All codes of refusals that are about the call itself. The engine uses `arguments` too."""
-
 
 SESSION_CODES: Mapping[RefusalCode, str] = {
     RefusalCode.SESSION_NAME: "no session can be called so",

@@ -139,7 +139,6 @@ class FilteredFeed:
 DefinitionsLoader: TypeAlias = Callable[[str], Definitions]
 """Returns the definitions of a project root. `""` means no project."""
 
-
 _PROJECT_RULE: Final = "project"
 
 

@@ -61,12 +61,10 @@ class JournalLine(Protocol):
     @property
     def at(self) -> datetime:
         """When it was written."""
-        ...
 
     @property
     def entry(self) -> Entry:
         """The entry."""
-        ...
 
 
 _WAIT_KIND_BY_ACTOR: Final = {

@@ -17,7 +17,6 @@ from handrail.runtime.system import open_nonblocking
 MAX_FILE_BYTES: Final = 100 * 1024
 # Minimum age of the last change for a snapshot: the coarsest file clocks tick every 2 s.
 SETTLED_NANOSECONDS: Final = 3_000_000_000
-
 FileStamp: TypeAlias = tuple[str, int, int, int]  # path, inode, size, modification time in nanoseconds
 
 

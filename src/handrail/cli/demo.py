@@ -33,7 +33,6 @@ _START_SCRIPT: Final = (
     "os.execv(sys.executable, [sys.executable, '-m', 'handrail', *sys.argv[2:]])"
 )
 
-
 SCRIPT_FILE: Final = Path(__file__).with_name("demo.yaml")
 TOOL_NAME: Final = "workflow_next_step"
 _MAX_WIDTH: Final = 160

@@ -356,7 +356,6 @@ CHECKS: Final[dict[str, Callable[[CheckContext], Findings]]] = {
     "port": check_port,
 }
 
-
 _STATUS_MARKS: Final = {
     CheckStatus.OK: "✔ ok    ",
     CheckStatus.NOTE: "! note  ",

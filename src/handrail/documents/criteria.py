@@ -24,7 +24,6 @@ MAX_CHARACTERS: Final = 256 * 1024
 
 # The front matter key under which results may list the criteria they satisfy.
 SATISFIED_KEY: Final = "satisfied"
-
 _HEADING: Final = "acceptance criteria"
 _HEADING_DECORATION: Final = " *_`:"
 _BOM: Final = "\ufeff"

@@ -15,7 +15,6 @@ Field: TypeAlias = str | tuple[str, ...]
 
 # The maximum number of lines between the two `---` lines.
 MAX_LINES: Final = 100
-
 MAX_LINE_LENGTH: Final = 1_000
 MAX_ITEMS: Final = 100
 

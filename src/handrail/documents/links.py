@@ -18,7 +18,6 @@ MAX_LINK_LENGTH: Final = 2_000
 
 # The maximum number of bytes, line ends included, of the lines that are handed on at once.
 MAX_LINK_LIST_BYTES: Final = 32_768
-
 _START: Final = re.compile(r"(?<![A-Za-z0-9+])https?://", re.IGNORECASE)
 
 # A link after one of these characters is part of another link.

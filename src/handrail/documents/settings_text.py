@@ -21,7 +21,6 @@ from tomlkit.items import AoT, Item, Key, Table
 
 # The maximum nesting of lists and objects.
 MAX_DEPTH: Final = 100
-
 WHITESPACE: Final = " \t\r\n"
 _WHITESPACE_RUN: Final = re.compile(r"[ \t\r\n]*")
 _TRIVIA: Final = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)

@@ -11,7 +11,6 @@ MAX_BYTES: Final = 1024 * 1024
 
 # The maximum nesting of lists and objects, including the document itself.
 MAX_DEPTH: Final = 32
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

@@ -79,7 +79,6 @@ MAX_SLUG_LENGTH: Final = 64
 
 # The slug of a text without a letter or digit.
 UNTITLED: Final = "untitled"
-
 _NON_SLUG: Final = re.compile(r"[^a-z0-9]+")
 
 

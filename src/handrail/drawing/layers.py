@@ -15,7 +15,6 @@ from typing import TypeAlias
 Link: TypeAlias = tuple[int, int]
 Links: TypeAlias = Sequence[Sequence[int]]
 
-
 # --- cycles and layers --------------------------------------------------------------------------------------
 
 

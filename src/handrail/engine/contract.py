@@ -27,27 +27,13 @@ from handrail.engine.model import Contract, State, Variable
 WHOLE_OUTPUT = "output"
 """The path of a violation that concerns the output as a whole."""
 
-
 _ARTIFACT_FIELDS = ("type", "title", "content")
-
-
 _KNOWN_ARTIFACT_FIELDS = frozenset({*_ARTIFACT_FIELDS, "description"})
-
-
 _COMMON_FIELDS = ("summary", "artifacts", "references", "confidence", "decisions", "findings", "blockers")
-
-
 _COMMON_FIELD_SET = frozenset(_COMMON_FIELDS)
-
-
 _LIST_OR_NULL = (list, type(None))
-
-
 _TEXT_LIST_MESSAGE = "must be a list of texts; an empty one if there are none"
-
-
 _MASK = "it"
-
 
 _KIND_BY_SCHEMA_TYPE = {
     "boolean": Kind.BOOL,
@@ -157,10 +143,7 @@ def _declare_fact(name: str, schema: Mapping[str, Value], *, optional: bool) -> 
 
 
 _LIST_TYPE = Type(Kind.STRINGS)
-
-
 _ANY_TYPE = Type(Kind.JSON, optional=True)
-
 
 COMMON_FACTS = (
     Fact("output.summary", Type(Kind.STRING), Provenance.CLAIMED, "what was done, in the agent's words"),

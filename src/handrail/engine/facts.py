@@ -85,17 +85,13 @@ _PYTHON_TYPES: Mapping[Kind, tuple[type, ...]] = {
     Kind.JSON: (object,),
 }
 
-
 MAX_DEPTH: Final = 32
 """How deeply the lists and objects of a value may nest."""
-
 
 MAX_SHOWN_BYTES: Final = 500
 """The longest value, as JSON, that a refusal repeats. The caller sent it and knows it."""
 
-
 _SAFE_NUMBER_LIMIT: Final = 2**53
-
 
 _MAX_LEVEL_PARTS: Final = 10_000
 """The most parts of one level that are checked at once.

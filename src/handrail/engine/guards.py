@@ -35,7 +35,6 @@ class Program(Protocol):
 
     def eval(self, *, data: Mapping[str, Value]) -> Any:  # noqa: ANN401 - CEL has no types for Python
         """Evaluate the expression with these facts."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

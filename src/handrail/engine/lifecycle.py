@@ -25,26 +25,12 @@ class LifecycleTrigger(StrEnum):
 
 # Python 3.11 calls a function to read a member of an enum. The engine reads these in every turn.
 START: Final = LifecycleTrigger.START
-
-
 CONTINUE: Final = LifecycleTrigger.CONTINUE
-
-
 PAUSE: Final = LifecycleTrigger.PAUSE
-
-
 RESUME: Final = LifecycleTrigger.RESUME
-
-
 COMPLETE: Final = LifecycleTrigger.COMPLETE
-
-
 FAIL: Final = LifecycleTrigger.FAIL
-
-
 ABANDON: Final = LifecycleTrigger.ABANDON
-
-
 DIVERGE: Final = LifecycleTrigger.DIVERGE
 
 LIFECYCLE_TABLE: Final[Mapping[Lifecycle, Mapping[str, Lifecycle]]] = {

@@ -15,9 +15,7 @@ from handrail.engine.refusals import RefusalCode, TroubleCode
 RUN_NAME_PLACEHOLDER = "{name}"
 """The part of a folder path that is replaced by the run's name."""
 
-
 FLAT_STATE_FILE = "collab-state.json"
-
 
 STATE_FILES = ("state.json", FLAT_STATE_FILE)
 """The names a state file can have; the first is the default.
@@ -55,7 +53,6 @@ class Actor(StrEnum):
 
 
 AGENT: Final = Actor.AGENT
-
 
 RUNNING: Final = Lifecycle.RUNNING
 """Shortcuts for speed: looking a member up through its enum class is slow in Python."""

@@ -59,7 +59,6 @@ RUN_FACTS = (
     Fact("run.open", Type(Kind.INT), Provenance.MEASURED, "how many of its steps are open", domain=(1, 2)),
 )
 
-
 EVENT_FACTS = (
     Fact(
         "event.by",

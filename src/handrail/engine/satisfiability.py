@@ -192,7 +192,6 @@ class ScopedGuard:
 
 
 _Constraint: TypeAlias = tuple[ScopedGuard, frozenset[Verdict]]  # a guard, and the verdicts it may have
-
 _MUST_HOLD = frozenset({Verdict.HOLDS})
 _MUST_NOT_FAIL = frozenset({Verdict.HOLDS, Verdict.ERROR})
 

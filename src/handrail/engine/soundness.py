@@ -35,7 +35,6 @@ from handrail.engine.satisfiability import Answer, Domains, ScopedGuard, Search,
 
 _STATE_FACT = "run.state"
 _MAX_EARLIER_ROWS = 200  # how many of the rows before a row are checked for shadowing it
-
 _Edge: TypeAlias = tuple[str, str, Transition]
 _Paths: TypeAlias = Mapping[str, tuple[str, ...]]
 

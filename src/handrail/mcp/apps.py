@@ -31,13 +31,8 @@ from handrail.runtime.records import JournalEntry
 from handrail.workflows.templates import MessageCatalog
 
 log = logging.getLogger("handrail")
-
-
 PAGE_URI: Final = "ui://handrail/run"
-
-
 PAGE_MIME: Final = APP_MIME_TYPE
-
 
 PAGE_META: Final[Mapping[str, Any]] = {
     "ui": {
@@ -47,14 +42,11 @@ PAGE_META: Final[Mapping[str, Any]] = {
 }
 """The metadata of the page: it connects to no domain, embeds no frame, and needs no permission."""
 
-
 MAX_NODES: Final = 12
 """The most nodes for which a graph is drawn whole: with more, they are too small to read in a chat."""
 
-
 PICTURE_META_KEY: Final = "handrail/stands"
 """The key in a tool answer's `_meta` for the data that the page shows."""
-
 
 PAGE_METHODS: Final = frozenset({"initialize", "server/discover", "tools/list", "resources/list"})
 

@@ -15,10 +15,7 @@ from handrail.app.asgi import MAX_MESSAGE_BYTES
 EDGE_BYTES: Final = 4096
 """How many bytes at each end of an unreadable message are searched for its id."""
 
-
 _ID_PATTERN: Final = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")(?=\s*[,}])')
-
-
 _LAST_ID_PATTERN: Final = re.compile(_ID_PATTERN.pattern + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
 
 

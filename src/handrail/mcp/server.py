@@ -58,20 +58,13 @@ from handrail.runtime.world import PinnedWorkflow
 from handrail.stores.vcs.commands import MAX_STATUS_BYTES, read_vcs_status, scrub_environment
 
 log = logging.getLogger("handrail")
-
-
 Result = TypeVar("Result")
-
-
 Context: TypeAlias = ServerRequestContext[None, Any]
-
 
 AGENT_META_KEY: Final = "handrail/agent"
 """The key in a call's `_meta` by which a client with several agents names the one that calls."""
 
-
 _MAX_NAME_CHARACTERS: Final = 100
-
 
 READ_METHODS: Final = frozenset(
     {
@@ -85,20 +78,14 @@ READ_METHODS: Final = frozenset(
 )
 """The methods that return data about runs; they need the scope `AccessScope.READ`."""
 
-
 _QUESTION_TTL_SECONDS: Final = 7 * 24 * 3600.0
 """How many seconds a person has to answer a question that a tool asked."""
-
 
 _RECHECK_SECONDS: Final = 2.0
 """Seconds between two checks of the workflow, persona and guardrail files for changes."""
 
-
 _CACHE_ONE_MINUTE: Final = CacheHint(ttl_ms=60_000, scope="private")
-
-
 _NO_CACHE: Final = CacheHint(ttl_ms=0, scope="private")
-
 
 _SUBPROCESS_FACES: Final = frozenset({"commits", "planner"})
 """The faces whose calls wait for a subprocess (version control). They use the store's side writer."""

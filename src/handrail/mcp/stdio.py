@@ -31,13 +31,8 @@ def run_stdio_server(server: FaceServer) -> bool:
 
 
 Incoming: TypeAlias = MemoryObjectSendStream[SessionMessage | Exception]
-
-
 Outgoing: TypeAlias = MemoryObjectReceiveStream[SessionMessage]
-
-
 _READ_BYTES: Final = 64 * 1024
-
 
 _WRITE_BYTES: Final = select.PIPE_BUF
 """How many bytes a writable pipe takes without blocking."""

@@ -24,7 +24,6 @@ from mcp.server.subscriptions import (
 from mcp.shared.exceptions import MCPError
 
 _MAX_SUBSCRIPTIONS: Final = 256  # of one client of 2025
-
 ChangeListener: TypeAlias = Callable[[tuple[str, ...]], None]
 # Starts to call the listener with changed URIs, from any thread; returns the function that stops it.
 ListenToChanges: TypeAlias = Callable[[ChangeListener], Callable[[], None]]

@@ -28,7 +28,6 @@ MAX_COMMENT_CHARACTERS: Final = 4000
 COMMENTS_KEY: Final = "comments"
 """The key of the comment lines in a reply, and of the delivered ids in a journal entry."""
 
-
 COMMENT_REFUSAL_CODES: Final[Mapping[RefusalCode, str]] = {
     RefusalCode.NO_COMMENT: (
         "a comment has a text, at most 4000 characters of it, and none that cannot be shown"

@@ -18,8 +18,6 @@ from handrail.engine.paths import find_requirements, find_start_requirements
 from handrail.runtime.ports.turn import Files
 
 _DraftNames: TypeAlias = frozenset[tuple[str, str]]
-
-
 _state_of = attrgetter("state")
 
 
@@ -69,7 +67,6 @@ class DraftResult(Struct, frozen=True):
 
 FactReader: TypeAlias = Callable[[FactContext, tuple[str, ...]], Value]
 """Reads one fact; the second argument is the `of` of the fact, such as a path."""
-
 
 Drafter: TypeAlias = Callable[[FactContext], DraftResult]
 """Tries one kind of edit."""

@@ -39,21 +39,16 @@ from handrail.runtime.records import (
 SYNTHESIS_TYPE: Final = "synthesis"
 """The artifact type of a synthesis."""
 
-
 MAX_TITLE_CHARACTERS: Final = 120
 """The maximum length of the title of a synthesis."""
-
 
 REASON_KEY = "last_transition_reason"
 """The metadata key for the reason of the last lifecycle change."""
 
-
 _NO_REASON = "No reason provided"
-
 
 _ENDS_WITH_OPEN_STEPS = frozenset({Lifecycle.ABANDONED, Lifecycle.DIVERGED})
 """Lifecycles in which a run ends with open steps: the store keeps those as running."""
-
 
 _FILE_READER: Final = "file.exists"
 

@@ -172,11 +172,7 @@ class LocalFeed:
 
 
 _MAX_OUTPUT_BYTES: Final = 16 * 1024 * 1024
-
-
 _GRACE_SECONDS: Final = 2.0
-
-
 _CHUNK_BYTES: Final = 64 * 1024
 
 
@@ -353,8 +349,6 @@ def _start_fault(program: str, folder: str, error: OSError) -> Fault:
 
 
 _AGE_PATTERN = re.compile(r"(\d{1,9})([smhdw])")
-
-
 AGE_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 

@@ -50,9 +50,7 @@ TOKEN_REFUSAL_CODES: Final[Mapping[RefusalCode, str]] = {
 }
 """Codes of refusals about a token. The engine defines `not_running`."""
 
-
 _TOKEN_RULE = "step_token"  # noqa: S105 - the name of a rule
-
 
 _NEEDED_BY_CODE: Final[Mapping[RefusalCode, str]] = {
     RefusalCode.MALFORMED: "a step token as it was issued, unchanged",
@@ -62,15 +60,9 @@ _NEEDED_BY_CODE: Final[Mapping[RefusalCode, str]] = {
     RefusalCode.EXPIRED: "the same call with the fresh token",
 }
 
-
 _UNKNOWN_TURN = "the token of the run as it stands here: this one is of a turn that the store does not have"
-
-
 _TOKEN_BODY = struct.Struct(">16sIIQ6s")
-
-
 _SIGNATURE_BYTES = 16
-
 
 _TOKEN_CHARACTERS = (_TOKEN_BODY.size + _SIGNATURE_BYTES) * 4 // 3
 """The length of a token. It is whole groups of four characters, so base64 needs no padding or spare bits.
@@ -78,16 +70,9 @@ _TOKEN_CHARACTERS = (_TOKEN_BODY.size + _SIGNATURE_BYTES) * 4 // 3
 A character outside the alphabet therefore makes the decoded token too short.
 """
 
-
 _RUN_ID_BYTES = 16
-
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
 _MILLISECOND = timedelta(milliseconds=1)
-
-
 _request_encoder = msgspec.json.Encoder(order="deterministic")
 
 

@@ -84,24 +84,16 @@ from handrail.runtime.world import TurnObserver, TurnReport, TurnResult, World
 MAX_ATTEMPTS: Final = 5
 """How often a turn is tried while other callers keep moving the run."""
 
-
 ADOPTED_ROW: Final = "adopted"
 """The row id of a move that adopts a state from the files; no row of the workflow was taken."""
 
-
 _START_EVENT: Final = Event(START)
-
 
 _NO_EVENT: Final = Event("")
 """An event that no row waits for, so `gather_facts` makes no draft."""
 
-
 _SIGN_KEY: Final = "sign"
-
-
 _ADOPTED_BY_KEY: Final = "adopted_by"
-
-
 Reply: TypeAlias = Mapping[str, Value]
 
 

@@ -26,7 +26,6 @@ from handrail.workflows.registry import BUILT_IN_REGISTRY, Registry
 WorkflowLookup: TypeAlias = Callable[[str, str], Workflow]
 """Returns the workflow of a run by digest and name: the one the run started with, or the installed one."""
 
-
 RevisionRule: TypeAlias = Callable[[StoredRun, ResolvedEffects], int]
 """Returns the revision after a turn, given the run before it and its resolved effects."""
 

@@ -61,7 +61,6 @@ NOW_NAME = "now"
 # A name that the texts of a row with an `archive` effect may use: the folder that it made. It is empty if
 # there was no file to archive.
 ARCHIVED_NAME = "archived"
-
 DERIVED_TARGET = "@derived"
 
 # Paths that no effect may touch: the run's state, and Handrail's own folder.

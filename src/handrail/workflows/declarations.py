@@ -141,7 +141,6 @@ ANY_STATE = "*"
 
 # The state every list of steps ends in; no author can give a state this name.
 END_STATE = "@end"
-
 _KIND_BY_NAME = {str(kind): kind for kind in Kind}
 
 _INITIAL_VALUES: Mapping[Kind, Value] = {

@@ -20,10 +20,8 @@ from handrail.workflows.templates import Placeholder, find_placeholders, render_
 # The value of `edits` if no file may be changed.
 NO_EDITS: Final = "none"
 
-
 # A function that returns the text of the workflow with this name; empty if there is none.
 TextFinder: TypeAlias = Callable[[str], str]
-
 _LOADER: Final[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _GLOB: Final = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
 _GLOB_SIGNS: Final = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}

@@ -13,17 +13,9 @@ from msgspec import Struct
 from handrail.engine.facts import Value
 
 _PLACEHOLDER = re.compile(r"\{\{([^{}]*)\}\}")
-
-
 _NAME = re.compile(r"\s*([A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*)\s*(?:\|\s*(\w+)\s*)?")
-
-
 _STRAY_BRACES = re.compile(r"\{\{|\{[\w.| -]*\}\}")
-
-
 _TICKS = re.compile(r"`+")
-
-
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
@@ -132,7 +124,6 @@ def _format_path(value: "Value") -> str:
 
 
 _format_json: "Callable[[Value], str]" = json.JSONEncoder(ensure_ascii=False).encode
-
 
 FILTERS: "Mapping[str, Callable[[Value], str]]" = {
     "": _format_plain,

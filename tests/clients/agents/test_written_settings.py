@@ -11,7 +11,6 @@ from helpers.foreign_clients import ROOT, SECONDS
 from helpers.program import PROGRAM, handrail
 
 pytestmark = pytest.mark.unmeasured
-
 FOLDER = ROOT / ".agents"
 GEMINI = FOLDER / "node_modules" / "@google" / "gemini-cli" / "bundle" / "gemini.js"
 CLAUDE = "@anthropic-ai/claude-code-*/claude"

@@ -15,7 +15,6 @@ from helpers.repositories import made
 from helpers.servers import Pipe, Place, place
 
 pytestmark = pytest.mark.unmeasured
-
 LINES: Final = [text for text in strings() if "\n" not in text and len(text) < 1000]
 ODD: Final = (Path(__file__).parent / "odd.js").read_text("utf-8")
 

@@ -19,7 +19,6 @@ from helpers.skill_moves import LATER, MOVES, Move, runs_in
 from helpers.traced_place import traced_place
 
 pytestmark = pytest.mark.unmeasured
-
 MANY = 16
 
 

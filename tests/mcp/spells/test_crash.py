@@ -14,7 +14,6 @@ from helpers.spell_crash import Snapshots
 from helpers.spell_cuts import Bench, Power
 
 pytestmark = pytest.mark.unmeasured
-
 FIRST = ["G1", "R1"]
 KINDS = ["A1", "A2", "C1", "C3", "E1", "E2_planless", "P3", "expecto.block"]
 """A row of each kind: it moves, rewrites and makes as many files, and folders, as no other one."""

@@ -18,7 +18,6 @@ from helpers.requirement import requirement
 from helpers.servers import Pipe, Place, Told, place
 
 pytestmark = pytest.mark.unmeasured
-
 OPEN = SOUND.replace("- [x]", "- [ ]")
 TOO_LONG = {"a long line", "many marks of direction"}
 BLANK = {"nothing", "a byte order mark"}

@@ -13,7 +13,6 @@ from helpers.requirement import requirement
 from helpers.spell_table import Line, Scene, lines, spells
 
 pytestmark = pytest.mark.unmeasured
-
 LINES = 792
 NOT_RUN = 0
 STATES = {
@@ -43,7 +42,6 @@ expecto.plan=2 expecto.none=5 expecto.block=3 guard.expecto=38 guard.reverto=28
 """How many lines of the table each row has."""
 
 ROWS = {row: int(count) for row, count in (pair.split("=") for pair in COUNTS.split())}
-
 FLOW = spells()
 
 

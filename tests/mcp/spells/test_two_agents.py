@@ -23,7 +23,6 @@ from helpers.task_project import plain
 from helpers.turns import NOW, HandClock
 
 pytestmark = pytest.mark.unmeasured
-
 AGENTS: Final = ("ann", "bob")
 MINUTE: Final = re.compile(r"(?!2026-03-01)\d{4}-\d\d-\d\d-\d{4}")
 """The minute of an archive, but for those that were there before."""

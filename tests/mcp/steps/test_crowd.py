@@ -15,7 +15,6 @@ from helpers.store_contents import whole
 from helpers.store_programs import crowd_at_the_face
 
 pytestmark = pytest.mark.unmeasured
-
 ROUNDS: Final = 30
 CONTENDED: Final = 400
 

@@ -19,7 +19,6 @@ from helpers.run_folders import (
 from helpers.simulated_disk import PowerLoss, Simulated
 
 pytestmark = pytest.mark.unmeasured
-
 JOURNAL = ".handrail/history.jsonl"
 
 

@@ -13,7 +13,6 @@ from helpers.run_folders import chained, final, folder_runs, loaded, turn_to
 from helpers.simulated_disk import PowerLoss, Simulated, Stop
 
 pytestmark = pytest.mark.unmeasured
-
 STATES = ("EDITING", "DRAFTING", "EXECUTED")
 PATHS = ("a.md", "b.md", "deep/er/c.md")
 Files: TypeAlias = dict[str, bytes]

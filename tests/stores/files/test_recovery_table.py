@@ -17,7 +17,6 @@ from handrail.stores.files.recovery import (
 from helpers.crash import Record
 
 N, H, S, M = IntentStatus, HeadStatus, StateFileStatus, TroubleMarkStatus
-
 EVERYTHING = [Findings(*parts) for parts in product(N, H, S, M, (True, False), (True, False))]
 EXPECTED = [
     # the rows of the table in the protocol

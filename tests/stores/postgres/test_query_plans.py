@@ -17,7 +17,6 @@ from questions import lists, numbers, page
 from stage import pg_stage
 
 pytestmark = pytest.mark.unmeasured
-
 RUNS: Final = 10_000
 WHOLE: Final = re.compile(r"Seq Scan on (?:runs|steps|artifacts|events)\b")
 

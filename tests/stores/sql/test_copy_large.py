@@ -11,7 +11,6 @@ from handrail.stores.sql.schema import Table, list_tables
 from helpers.store_copies import Full, Place, copied, went_on
 
 pytestmark = pytest.mark.unmeasured
-
 RUNS = 100_000
 GAP = 20_000
 """The runs of the past stand at each of these numbers, and the others between them."""

@@ -32,7 +32,6 @@ transitions:
   - {id: C, from: "*", except: [end], trigger: stop, to: end}
 """
 
-
 NEWER: Mapping[type[SqlDatabase], tuple[str, str]] = {
     SqliteDatabase: ("PRAGMA user_version = 99", f"PRAGMA user_version = {len(load_migrations())}"),
     PgDatabase: (

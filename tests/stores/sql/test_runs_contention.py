@@ -14,7 +14,6 @@ from helpers.store_programs import crowd
 from helpers.turns import ENDLESS, Desk, pinned, sqlite
 
 pytestmark = pytest.mark.unmeasured
-
 CONTENDED = 400
 
 

@@ -36,7 +36,6 @@ from handrail.documents.plan.validate import ValidationResult, check_constraints
 
 # The deepest task level that edits may write. Parsing accepts deeper ones.
 MAX_WRITTEN_LEVEL: Final = 3
-
 COMPLETE_MARKER: Final = f"~~~ {COMPLETE_DIRECTIVE} ~~~"
 
 # The maximum number of candidates in a message; the refusal has them all.

@@ -18,7 +18,6 @@ _ANY_CHARACTER: Final = r"[^\n\r\u2028\u2029]"
 
 # The characters that the grammar treats as spaces. A line has no line feeds.
 SPACE: Final = r"[\t\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
-
 _SCOPE_CHARACTER: Final = r"[^)\n\t\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
 
 
@@ -83,7 +82,6 @@ SCOPE_PATTERN: Final = "[a-z][a-z0-9-]*"
 
 # A scope pattern for monorepos, to opt into: `create_config({"scope_pattern": SCOPE_WITH_PATHS})`.
 SCOPE_WITH_PATHS: Final = "[a-z][a-z0-9/.-]*"
-
 CONSTRAINT_PREFIXES: Final = ("Do not", "Never", "Avoid", "Decide against", "Must not", "Cannot", "Forbidden")
 
 
@@ -198,7 +196,6 @@ FINISHED_TASKS_LINE: Final = "Tasks [X]:"
 
 # Lines that a person would take for the first line of a section of `commits`.
 NEAR_SECTION_PATTERN: Final = r"Constraints\s*:.*|Constraints\b.*:\s*|Tasks \[.*"
-
 NamedGroups: TypeAlias = dict[str, str | None]
 GroupPicker: TypeAlias = Callable[[tuple[str | None, ...]], tuple[str | None, ...]]
 HEADER_GROUPS: Final = ("type", "scope", "breaking", "title", "ignored")

@@ -259,7 +259,6 @@ _REQUIRED_GROUPS: Final = {
 
 # Settings whose parts are merged one by one.
 _MERGED_SETTINGS: Final = {"header_patterns": HeaderPatterns, "forms": LineForms}
-
 _WORD_LISTS: Final = ("types", "prefixes")
 
 

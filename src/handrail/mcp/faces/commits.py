@@ -63,18 +63,14 @@ class CommitsStatus(StrEnum):
 
 _RAW_FIELD: Final = "raw_commit_content"
 
-
 _PERSON_FIELD: Final = "person"
 """The reply field with the question for a person, removed before the reply is sent; also a part of a text."""
-
 
 _MAX_SHOWN_BYTES: Final = 4 * 1024
 """How many bytes of a commit message a question to a person shows."""
 
-
 _QUESTION_PARTS: Final = {"demands": True, "asks": False}
 """The parts of a text that ask the agent something; true if the agent must confirm."""
-
 
 _SHOWS_KEY: Final = "shows"
 """The key by which a workflow says which part of the plan a tool shows."""
@@ -102,15 +98,9 @@ _PARAMETER_SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """The schemas of the parameters that are JSON."""
 
-
 _TASKS_SCHEMA: Final[Mapping[str, Any]] = {"type": "array", "items": {"type": "object"}}
-
-
 _BOOL_SCHEMA: Final[Mapping[str, Any]] = {"type": "boolean"}
-
-
 _COUNT_SCHEMA: Final[Mapping[str, Any]] = {"type": "integer"}
-
 
 _STATE_PROPERTIES: Final[Mapping[str, Any]] = {
     "phase": {"enum": [str(phase) for phase in Phase]},
@@ -122,13 +112,11 @@ _STATE_PROPERTIES: Final[Mapping[str, Any]] = {
     "completed_tasks": _COUNT_SCHEMA,
 }
 
-
 _ACTION_PROPERTIES: Final[Mapping[str, Any]] = {
     "recommended": TEXTS_SCHEMA,
     "blocked": TEXTS_SCHEMA,
     "available": TEXTS_SCHEMA,
 }
-
 
 _ANSWER_SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",

@@ -47,17 +47,12 @@ from handrail.runtime.turn import Outcome, Reply, ReplyRenderer
 from handrail.workflows.templates import Texts
 
 FACE: Final = "planner"
-
-
 KEEP_ARGUMENT: Final = "keep"
-
 
 MAX_LISTED_FILES: Final = 50
 """The maximum number of changed files in a reply."""
 
-
 _NOT_STARTED_CODES: Final = frozenset({FaultCode.VCS_MISSING_TOOL, FaultCode.VCS_TIMEOUT})
-
 
 _PARAMETER_SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     "goal": {
@@ -85,7 +80,6 @@ _PARAMETER_SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     },
 }
 """The schemas of the parameters that are JSON."""
-
 
 _ANSWER_SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",

@@ -47,7 +47,6 @@ from handrail.workflows.templates import Texts, render_template
 
 _MAX_SUMMARY_CHARACTERS: Final = 300
 
-
 MAX_SUMMARIZED_STEPS: Final = 20
 """How many of the last completed steps a summary lists."""
 

@@ -41,10 +41,7 @@ from handrail.runtime.world import World
 from handrail.workflows.templates import Texts
 
 TEXT_SCHEMA: Final[Mapping[str, Any]] = {"type": "string"}
-
-
 TEXTS_SCHEMA: Final[Mapping[str, Any]] = {"type": "array", "items": TEXT_SCHEMA}
-
 
 REFUSAL_PROPERTIES: Final[Mapping[str, Any]] = {
     "code": TEXT_SCHEMA,
@@ -53,23 +50,17 @@ REFUSAL_PROPERTIES: Final[Mapping[str, Any]] = {
 }
 """The properties of a refusal in the output schema."""
 
-
 COMMENTS_PROPERTY: Final[Mapping[str, Any]] = {COMMENTS_KEY: {"type": "array", "items": TEXT_SCHEMA}}
 """The property with people's comments in the output schema."""
 
-
 PROJECT_ARGUMENT: Final = "project"
-
-
 _JSON_TYPES: Final = {Kind.BOOL: "boolean", Kind.INT: "integer", Kind.FLOAT: "number", Kind.STRING: "string"}
-
 
 _KIND_SCHEMAS: Final[Mapping[Kind, Mapping[str, Any]]] = {
     Kind.BOOL: {"type": "boolean"},
     Kind.STRING: TEXT_SCHEMA,
     Kind.STRINGS: TEXTS_SCHEMA,
 }
-
 
 _CONFLICT_CODE: Final = "conflict"
 

@@ -79,20 +79,10 @@ from handrail.workflows.registry import BATCH_VARIABLE, BATCHES_VARIABLE, ITEM_V
 from handrail.workflows.templates import Texts
 
 FACE: Final = "skills"
-
-
 SESSION_ARGUMENT: Final = "session"
-
-
 GRAPH_ARGUMENT: Final = "graph"
-
-
 _MAX_LISTED: Final = 20
-
-
 TASKS_FIELD: Final = "tasks"
-
-
 _ACTION_FIELD: Final = "action"
 
 
@@ -104,7 +94,6 @@ class SkillsAction(StrEnum):
 
 
 _INTEGER_SCHEMA: Final = {"type": "integer"}
-
 
 _ANSWER_SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",

@@ -59,13 +59,8 @@ from handrail.workflows.registry import PLAN_FILE_AND_TEXT
 from handrail.workflows.templates import Texts
 
 FACE: Final = "spells"
-
-
 MESSAGE_FIELD: Final = "message_to_user"
-
-
 INSTRUCTIONS_FIELD: Final = "instructions_to_coding_agent"
-
 
 _ANSWER_SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",

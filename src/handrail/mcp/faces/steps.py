@@ -49,17 +49,11 @@ from handrail.workflows.templates import Texts
 
 FACE: Final = "steps"
 
-
 _FILE_REFUSALS: Final = frozenset({RefusalCode.BROKEN_WORKFLOW, RefusalCode.UNTRUSTED})
 """Refusals about the server's own files, so their paths must be hidden from clients."""
 
-
 _GOAL_ARGUMENT = "goal"
-
-
 _RUN_ARGUMENT = "execution_id"
-
-
 OUTPUT_ARGUMENT: Final = "model_output_so_far"
 
 
@@ -74,21 +68,11 @@ START_FORM: Final = CallForm(
     frozenset({"template_name"}), frozenset({"goal", "inputs", "metadata", "project"})
 )
 
-
 CONTINUE_FORM: Final = CallForm(frozenset({"step_token", OUTPUT_ARGUMENT}), frozenset({"project"}))
-
-
 RECOVER_FORM: Final = CallForm(frozenset({"execution_id"}), frozenset({"project"}))
-
-
 CONTROL_BY_RUN_FORM: Final = CallForm(frozenset({"execution_id", "action"}), frozenset({"reason", "project"}))
-
-
 CONTROL_BY_TOKEN_FORM: Final = CallForm(frozenset({"step_token", "action"}), frozenset({"reason", "project"}))
-
-
 CALL_FORMS: Final = (START_FORM, CONTINUE_FORM, RECOVER_FORM, CONTROL_BY_RUN_FORM, CONTROL_BY_TOKEN_FORM)
-
 
 _ACTION_ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
     StepsAction.FORK: frozenset({"step_name"}),

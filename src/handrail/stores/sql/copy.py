@@ -30,27 +30,21 @@ class CopyTarget(Protocol):
     @property
     def continued(self) -> bool:
         """True if an earlier attempt may have left rows in it."""
-        ...
 
     def sql(self, file: str) -> Mapping[str, str]:
         """Return the statements of a file by name, in this database's dialect."""
-        ...
 
     def execute(self, statement: str, values: Sequence[Any]) -> QueryResult:
         """Run a query."""
-        ...
 
     def put(self, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Insert these rows, all or none. Raises `Unreadable` if the tables do not accept them."""
-        ...
 
     def clear(self) -> None:
         """Delete every row."""
-        ...
 
     def finish(self) -> None:
         """Turn the copy into a store, atomically."""
-        ...
 
 
 @dataclass(slots=True)

@@ -25,25 +25,15 @@ from handrail.runtime.records import (
 LIVE_LIFECYCLES: Final = frozenset({Lifecycle.IDLE, Lifecycle.RUNNING, Lifecycle.PAUSED})
 """The lifecycles of runs that are not over."""
 
-
 _AUTHORITIES: Final = {str(authority): authority for authority in Authority}
-
-
 _held_of: Final = attrgetter("held")
-
 
 encode_json: Final = msgspec.json.Encoder().encode
 """Encode a value as JSON bytes."""
 
-
 _json_decoder = msgspec.json.Decoder(dict[str, Any])
-
-
 _run_encoder: Final = msgspec.json.Encoder(order="deterministic")
-
-
 _run_decoder: Final = msgspec.json.Decoder(Run)
-
 
 _chain_encoder: Final = msgspec.json.Encoder(order="deterministic")
 """Deterministic: the journal's hash chain depends on the exact bytes."""

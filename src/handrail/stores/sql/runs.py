@@ -38,7 +38,6 @@ from handrail.stores.sql.sqlite import SqliteDatabase
 
 _NO_LOCK: Final = nullcontext()
 
-
 _NO_LIMIT: Final = 2**31
 """A limit that no run reaches."""
 

@@ -21,13 +21,10 @@ from handrail.runtime.store_address import StoreLocation
 _QUERY_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 """The line before each statement in an SQL file."""
 
-
 _SQL_PACKAGE = Path(__file__).parent
-
 
 APPLICATION_ID: Final = 0x48524C31
 """Written into the SQLite file as `application_id`, so that Handrail recognises its own files."""
-
 
 KEY: Final = "token_key"
 """The name of the setting that holds the key for signing tokens."""
@@ -57,24 +54,19 @@ class QueryResult(Protocol):
     @property
     def description(self) -> Sequence[Any] | None:
         """The columns; each begins with its name. None without a result set."""
-        ...
 
     @property
     def rowcount(self) -> int:
         """How many rows were changed."""
-        ...
 
     def fetchone(self) -> Any:  # noqa: ANN401 - the statement decides what a row holds
         """Return the next row, or None."""
-        ...
 
     def fetchall(self) -> list[Any]:
         """Return the remaining rows."""
-        ...
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the remaining rows."""
-        ...
 
 
 Execute: TypeAlias = Callable[[str, Sequence[Any]], QueryResult]
@@ -90,15 +82,12 @@ class ChangeListener(Protocol):
         True if the database may have lost commits that it had not confirmed: then `data_version` may repeat a
         value.
         """
-        ...
 
     def wake(self) -> None:
         """End the wait. Any thread may call this."""
-        ...
 
     def close(self) -> None:
         """Stop listening."""
-        ...
 
 
 class ReadableDatabase(Protocol):
@@ -106,22 +95,18 @@ class ReadableDatabase(Protocol):
 
     def sql(self, file: str = "queries.sql") -> Mapping[str, str]:
         """Return the statements of a file by name, in this database's dialect."""
-        ...
 
     def read(self) -> AbstractContextManager[Execute]:
         """Open a read-only block. Each statement sees what is committed."""
-        ...
 
     def snapshot(self) -> AbstractContextManager[Execute]:
         """Like `read`, but every statement of this thread in the block sees the same moment."""
-        ...
 
     def last_settled_entry(self) -> int:
         """Return an entry number below which no entry can appear any more.
 
         Raises `Busy` if a writer does not finish.
         """
-        ...
 
 
 class SqlDatabase(ReadableDatabase, Protocol):
@@ -129,51 +114,39 @@ class SqlDatabase(ReadableDatabase, Protocol):
 
     def transaction(self) -> AbstractContextManager[Execute]:
         """Open a transaction: committed when the block succeeds, rolled back when it raises."""
-        ...
 
     def peek(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """Return the rows of a fast statement. It sees what is committed."""
-        ...
 
     def hold_run(self, run: str) -> AbstractContextManager[None]:
         """Keep others from committing to this run in the block, at least until this thread has."""
-        ...
 
     def elect(self, task: str) -> AbstractContextManager[bool]:
         """Yield True if this process should do the task in the block; no other one does it meanwhile."""
-        ...
 
     def data_version(self) -> int:
         """Return a number that differs whenever another connection has committed since."""
-        ...
 
     def open_listener(self) -> ChangeListener:
         """Return a listener for changes."""
-        ...
 
     def size(self) -> int:
         """Return how many bytes the database takes."""
-        ...
 
     def vacuum(self) -> None:
         """Give unused space back."""
-        ...
 
     def find_damage(self) -> Iterator[tuple[str, str]]:
         """Yield what is wrong with the database itself: a damage code and a description."""
-        ...
 
     def check_reachable(self) -> None:
         """Raise a fault if the database cannot be read, or is not the one that was opened."""
-        ...
 
     def do_idle_work(self) -> None:
         """Do maintenance that can wait until a reply is sent."""
-        ...
 
     def close(self) -> None:
         """Close the database. Safe to call again."""
-        ...
 
 
 CREATE_COPY_MARK: Final = "CREATE TABLE handrail_copy (source TEXT NOT NULL, version BIGINT NOT NULL)"

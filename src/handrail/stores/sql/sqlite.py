@@ -51,10 +51,8 @@ from handrail.stores.sql.schema import (
 SERVICE_TIMEOUT_SECONDS: Final = 30.0
 """How many seconds the first in the queue waits for the current writer."""
 
-
 _TURNSTILE_POLL_SECONDS: Final = 0.0001
 """How many seconds the first in the queue sleeps between two tries."""
-
 
 _COUNTER_BYTES: Final = 4
 """The size of the counter in the file `service`."""
@@ -658,7 +656,6 @@ def _open_writer(path: Path) -> tuple[Turnstile, sqlite3.Connection]:
 
 _CACHE_PRAGMA: Final = "PRAGMA cache_size = -65536"
 """A cache of 64 MiB."""
-
 
 _ROWS_PER_STATEMENT: Final = 16
 """How many rows one statement inserts. This takes SQLite half the time of one row each."""

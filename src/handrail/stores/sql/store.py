@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 
 Location = TypeVar("Location", Path, DatabaseUrl)
-
-
 AnyDatabase = TypeVar("AnyDatabase", bound=SqlDatabase)
 
 
@@ -155,6 +153,5 @@ SQLITE_STORE: Final = StoreKind(
     SqliteDatabase, SqliteRuns, Path.is_file, open_copy_target, batch_commits=SqliteDatabase.batch_commits
 )
 """A store in a SQLite file."""
-
 
 open_world, open_serving = SQLITE_STORE.open_world, SQLITE_STORE.open_serving

@@ -29,14 +29,11 @@ from handrail.stores.sql.schema import Execute, SqlDatabase
 FOLD_BATCH_ENTRIES: Final = 5000
 """How many entries are folded in one transaction."""
 
-
 FOLD_AFTER_ENTRIES: Final = 1000
 """`do_idle_work` folds when at least so many entries are after the mark."""
 
-
 _LATEST_TIME: Final = datetime(9999, 12, 30, tzinfo=UTC)
 """Later times are cut to this one, so that rounding up stays a valid date."""
-
 
 _FOLD_STATEMENTS: Final = (
     "fold_runs",

@@ -20,18 +20,13 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger(__name__)
-
-
 Result = TypeVar("Result")
-
 
 START_TIMEOUT_SECONDS: Final = 30.0
 """How many seconds a call waits to begin."""
 
-
 MAX_BATCH_CALLS: Final = 8
 """How many calls share one sync at most."""
-
 
 BatchOpener: TypeAlias = Callable[[], AbstractContextManager[None]]
 """Opens a block at whose end everything written in it is durable."""
@@ -42,7 +37,6 @@ class IdleWorker(Protocol):
 
     def do_idle_work(self) -> None:
         """Do the work that can wait, if there is enough of it."""
-        ...
 
 
 class _WorkItem(ABC, Generic[Result]):
