@@ -29,7 +29,6 @@ SUBJECTS = {
     "dashboard.live": "the WebSocket and server-sent events",
     "dashboard.run_page": "the page of a run",
     "drawing.layers": "the layered layout, up to the columns",
-    "engine.rows": "the rows of a state and trigger, compiled, evaluated and explained",
     "mcp.apps": "the MCP Apps extension",
     "mcp.elicitation": "questions to a person",
     "mcp.resources": "the seven resources",
