@@ -37,6 +37,12 @@ _READ_BYTES: Final = 64 * 1024
 _WRITE_BYTES: Final = select.PIPE_BUF
 """How many bytes a writable pipe takes without blocking."""
 
+_ANSWER_SECONDS: Final = 2.0
+"""How long calls may take to be answered after the input has ended.
+
+Then the SDK cancels them. If it cancels a call while it writes the answer, the client gets none.
+"""
+
 
 async def serve_stdio(server: FaceServer) -> None:
     """Serve one client until it closes the connection, a stop signal comes, or the disk fails."""
@@ -59,6 +65,7 @@ async def _write_messages(server: FaceServer, transport: "StdioTransport", messa
     async with messages:
         async for outgoing in messages:
             await transport.send(encode_message(outgoing.message))
+            transport.note_answer(outgoing.message)
             if server.halted.is_set() and getattr(outgoing.message, "id", None) == server.last:
                 transport.stop()
 
@@ -88,6 +95,8 @@ class StdioTransport:
         self._chunks: deque[bytes] = deque()
         self._watching_loop: asyncio.AbstractEventLoop | None = None
         self._rest = b""
+        self._calls: set[types.RequestId] = set()
+        self._answered = anyio.Event()
 
     def __enter__(self) -> Self:
         """Take over stdin and stdout, so that no other code can use them."""
@@ -119,8 +128,21 @@ class StdioTransport:
             with self._reading:
                 while (line := await self._next_line()) is not None:
                     message = await self._parse_line(line)
-                    if message is not None:
-                        await messages.send(SessionMessage(message))
+                    if message is None:
+                        continue
+                    if isinstance(message, types.JSONRPCRequest) and message.method == "tools/call":
+                        self._calls.add(message.id)
+                    await messages.send(SessionMessage(message))
+            with anyio.move_on_after(_ANSWER_SECONDS):
+                while self._calls:
+                    self._answered = anyio.Event()
+                    await self._answered.wait()
+
+    def note_answer(self, message: types.JSONRPCMessage) -> None:
+        """Remember that a message has been sent: the call that it answers is not waited for any more."""
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
+            self._calls.discard(message.id)
+            self._answered.set()
 
     async def send(self, text: str) -> None:
         """Write one whole line to the client. If the client has closed the pipe, stop reading too."""
