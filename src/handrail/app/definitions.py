@@ -461,24 +461,21 @@ class Guides(Struct, frozen=True):
     def quote_for(self, agent: str, workflow: str, state: str) -> QuotedGuides:
         """Return the persona and the guardrails for a step; without an agent, only the guardrails."""
         persona = self.definitions.persona(agent) if agent else None
+        rules = [rule for rule in self.definitions.guardrails() if rule.told_in(workflow, state)]
+        quoted = any(guide.origin == PROJECT_ORIGIN for guide in (persona, *rules) if guide)
+        boundary = self.ids.nonce().hex() if quoted else ""
         return QuotedGuides(
-            self._quote(persona) if persona else None,
-            tuple(
-                [
-                    (rule.name, self._quote(rule))
-                    for rule in self.definitions.guardrails()
-                    if rule.told_in(workflow, state)
-                ]
-            ),
+            self._quote(persona, boundary) if persona else None,
+            tuple([(rule.name, self._quote(rule, boundary)) for rule in rules]),
         )
 
-    def _quote(self, guide: "Persona | Guardrail") -> str:
+    def _quote(self, guide: "Persona | Guardrail", boundary: str) -> str:
         """Return the text of a guide. Only the text of a project file is marked as a quotation."""
         text = guide.text.strip()
         if isinstance(guide, Persona) and guide.problem:
             text = self.hide(text)
         if guide.origin == PROJECT_ORIGIN:
-            path, boundary = self.hide(str(guide.path)), self.ids.nonce().hex()
+            path = self.hide(str(guide.path))
             return quote_text(text, path, boundary, MAX_GUIDE_BYTES, self.texts.say("standing"))
         if len(text) * 4 <= MAX_GUIDE_BYTES:  # no character has more than four bytes
             return text
