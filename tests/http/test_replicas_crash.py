@@ -11,7 +11,6 @@ from typing import Final
 
 import pytest
 
-from handrail.engine.model import Lifecycle
 from helpers.crash import Record
 from helpers.postgres import Server, private
 from helpers.program import handrail
@@ -151,7 +150,7 @@ def test_what_was_acknowledged_and_is_there_once_is_well() -> None:
         ({"a": replace(GOOD, completed=3)}, "completed 3 instead of 2"),
         ({"a": replace(GOOD, revision=4)}, "revision 4 instead of 3"),
         ({"a": replace(GOOD, turns=[1, 3])}, "turns [1, 3] instead of [1, 2, 3]"),
-        ({"a": replace(GOOD, lifecycle=Lifecycle.RUNNING)}, "lifecycle 'running' instead of 'completed'"),
+        ({"a": replace(GOOD, lifecycle="running")}, "lifecycle 'running' instead of 'completed'"),
         ({"a": replace(GOOD, goal="errand 2")}, "goal 'errand 2' instead of 'errand 1'"),
         (
             {"a": GOOD, "b": UNHEARD, "c": UNHEARD},

@@ -290,7 +290,7 @@ def build_refusal_entry(workflow: Workflow | None, run: Run | None, event: Event
     return Entry(EntryKind.ERROR_OCCURRED, state, agent, data)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16)
 def describe_caller(caller: Caller) -> Mapping[str, Value]:
     """Return the caller as entry data. Empty parts are left out."""
     given = {"principal": caller.principal, "client": caller.client, "agent": caller.agent}
