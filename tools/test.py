@@ -61,10 +61,13 @@ PARTS: Final[Mapping[str, tuple[Command, ...]]] = {
 """The commands of each part of `make test`; the first that fails ends its part."""
 
 ASKED: Final[Mapping[str, tuple[Command, ...]]] = {
-    "quick": ((PYTHON, "-m", "pytest", "-n", "2", "--dist", "worksteal", *QUICK),),
+    "quick": ((PYTHON, "-m", "pytest", "-n", "2", "--dist", "worksteal", "-m", "not unmeasured", *QUICK),),
     "clients": ((PYTHON, "-m", "pytest", AGENTS),),
 }
-"""Parts that run only when they are named: `make quick`, `make clients`."""
+"""Parts that run only when they are named: `make quick`, `make clients`.
+
+`make quick` leaves out what is marked `unmeasured`: tests that do very often what others do once.
+"""
 
 
 @dataclass(frozen=True, slots=True)
