@@ -40,12 +40,7 @@ from handrail.engine.model import Workflow
 from handrail.mcp import apps
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.elicitation import ask_person
-from handrail.mcp.faces.commits import CommitsFace
-from handrail.mcp.faces.planner import PlannerFace
 from handrail.mcp.faces.replies import load_face_texts
-from handrail.mcp.faces.skills import SkillsFace
-from handrail.mcp.faces.spells import SpellsFace
-from handrail.mcp.faces.steps import StepsFace
 from handrail.mcp.resources import ResourceNotFound, Resources
 from handrail.mcp.subscriptions import SubscriptionBus
 from handrail.runtime.errors import Fault, SyncFailed, Unreadable
@@ -497,15 +492,26 @@ def _build_face(
     face: str, serving: ServingStore, stores: Stores, projects: Projects, names: Spelling
 ) -> Face:
     """Build a face. The workflow of every face but `steps` is built in: a project cannot replace it."""
+    # Only the face that is served is imported: the others read documents that this server never sees.
     if face == "steps":
+        from handrail.mcp.faces.steps import StepsFace  # noqa: PLC0415 - the reason above
+
         return StepsFace(serving, projects, names)
     workflow = _load_installed_workflow(projects, face)
     if face == "commits":
+        from handrail.mcp.faces.commits import CommitsFace  # noqa: PLC0415 - the reason above
+
         return CommitsFace(serving, projects, workflow, stores.open_commit_run)
     if face == "planner":
+        from handrail.mcp.faces.planner import PlannerFace  # noqa: PLC0415 - the reason above
+
         return PlannerFace(serving, projects, workflow, stores.open_commit_run)
     if face == "skills":
+        from handrail.mcp.faces.skills import SkillsFace  # noqa: PLC0415 - the reason above
+
         return SkillsFace(serving, projects, workflow, stores.open_folder)
+    from handrail.mcp.faces.spells import SpellsFace  # noqa: PLC0415 - the reason above
+
     permits = partial(_load_permits, serving.world.key)
     return SpellsFace(serving, projects, workflow, stores.open_folder, permits)
 

@@ -45,7 +45,7 @@ class FileSnapshot(Struct):
 class FactContext(Struct, frozen=True):
     """What a fact reader or a drafter works on: the run, the event, the files, and the time of the turn.
 
-    `boundary` is random and made for this turn, so nobody can guess it. It separates our text from quoted
+    `boundary` is random and made for this turn, so it cannot be guessed. It separates our text from quoted
     text. `facts` is filled for drafters only, with the facts read before.
     """
 

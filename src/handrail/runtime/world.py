@@ -31,19 +31,23 @@ RevisionRule: TypeAlias = Callable[[StoredRun, ResolvedEffects], int]
 
 
 @cache
+def _load_fact_code() -> tuple[Mapping[str, FactReader], Mapping[str, Drafter]]:
+    from handrail.runtime import facts  # noqa: PLC0415 - slow to import, and most runs read no document
+
+    return (
+        {**facts.FILE_READERS, **facts.ITEM_READERS, **facts.PLAN_READERS},
+        {**facts.CRITERIA_DRAFTERS, **facts.ITEM_DRAFTERS, **facts.PLAN_DRAFTERS},
+    )
+
+
 def load_readers() -> Mapping[str, FactReader]:
     """Return the functions that read facts, by name."""
-    from handrail.runtime.facts import FILE_READERS, ITEM_READERS, PLAN_READERS  # noqa: PLC0415 - slow to import, and most runs read no document
-
-    return {**FILE_READERS, **ITEM_READERS, **PLAN_READERS}
+    return _load_fact_code()[0]
 
 
-@cache
 def load_drafters() -> Mapping[str, Drafter]:
     """Return the functions that try edits, by name."""
-    from handrail.runtime.facts import CRITERIA_DRAFTERS, ITEM_DRAFTERS, PLAN_DRAFTERS  # noqa: PLC0415 - slow to import, and most runs edit no document
-
-    return {**CRITERIA_DRAFTERS, **ITEM_DRAFTERS, **PLAN_DRAFTERS}
+    return _load_fact_code()[1]
 
 
 class TurnResult(StrEnum):

@@ -15,7 +15,7 @@ import msgspec.yaml
 from msgspec import Struct
 
 from handrail.app.definitions import DIFF_KEY, Guides
-from handrail.app.faces import StepsStatus
+from handrail.app.faces import RunStatus, StepsStatus
 from handrail.app.projects import Projects
 from handrail.engine import lifecycle
 from handrail.engine.decide import find_lifecycle_options
@@ -230,6 +230,17 @@ class ReplyRenderer(Struct, frozen=True):
     def call(self, who: Actor, **arguments: Value) -> Mapping[str, Value]:
         """Return one entry of `next`."""
         return next_call(self.tool, who, arguments)
+
+
+def build_run_status(outcome: Outcome, shown: str = "", far: tuple[int, int] = (0, 0)) -> RunStatus | None:
+    """Return the current position of a run for its picture; None if there is no run to show.
+
+    `shown` is its id in the shared store if that differs; `far` is how many tasks are done, of how many.
+    """
+    stored, workflow = outcome.stored, outcome.workflow
+    if isinstance(outcome.decision, Refused) or stored is None or workflow is None:
+        return None
+    return RunStatus(shown or stored.run.id, workflow, stored.run, outcome.facts or {}, *far)
 
 
 def refusal_reasons(refused: Refused) -> Mapping[str, Value]:

@@ -29,7 +29,7 @@ from handrail.documents.plan.stages import measure_progress
 from handrail.engine.facts import Kind
 from handrail.engine.model import Actor, Event, Refused, Variable, Workflow
 from handrail.engine.model import Tool as Declared
-from handrail.mcp.faces.replies import load_face_texts, next_call
+from handrail.mcp.faces.replies import build_run_status, load_face_texts, next_call
 from handrail.runtime.comments import COMMENTS_KEY
 from handrail.runtime.errors import FaultCode
 from handrail.runtime.facts import get_template_text
@@ -97,17 +97,6 @@ def token_data(outcome: Outcome) -> dict[str, str]:
     """Return the token for the next call; empty if there is none."""
     token = next(iter((outcome.tokens or {}).values()), "")
     return {"step_token": token} if token else {}
-
-
-def build_run_status(outcome: Outcome, shown: str = "", far: tuple[int, int] = (0, 0)) -> RunStatus | None:
-    """Return the current position of a run for its picture; None if there is no run to show.
-
-    `shown` is its id in the shared store if that differs; `far` is how many tasks are done, of how many.
-    """
-    stored, workflow = outcome.stored, outcome.workflow
-    if isinstance(outcome.decision, Refused) or stored is None or workflow is None:
-        return None
-    return RunStatus(shown or stored.run.id, workflow, stored.run, outcome.facts or {}, *far)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ from handrail.engine.model import Tool as Declared
 from handrail.engine.paths import SKILL, get_skill
 from handrail.engine.refusals import RefusalCode
 from handrail.mcp.faces.replies import (
+    build_run_status,
     format_comments,
     format_next_calls,
     format_why,
@@ -61,7 +62,6 @@ from handrail.mcp.faces.shared import (
     PROJECT_ARGUMENT,
     REFUSAL_PROPERTIES,
     TEXT_SCHEMA,
-    build_run_status,
     failure_data,
     parameter_schema,
     token_data,

@@ -31,6 +31,7 @@ from handrail.engine.model import Accepted, Actor, Event, FactReading, Option, R
 from handrail.engine.model import Tool as Declared
 from handrail.engine.refusals import RefusalCode
 from handrail.mcp.faces.replies import (
+    build_run_status,
     format_comments,
     format_next_calls,
     format_why,
@@ -42,7 +43,6 @@ from handrail.mcp.faces.shared import (
     COMMENTS_PROPERTY,
     REFUSAL_PROPERTIES,
     TEXT_SCHEMA,
-    build_run_status,
     failure_data,
     parameter_schema,
     token_data,

@@ -33,11 +33,12 @@ from handrail.mcp.addresses import WORKFLOWS, Spelling
 from handrail.mcp.faces.replies import (
     ReplyRenderer,
     StepsAction,
+    build_run_status,
     load_face_texts,
     next_call,
     render_reply_markdown,
 )
-from handrail.mcp.faces.shared import build_run_status
+from handrail.runtime.fork import ForkRequest, fork_run
 from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.ports.queries import RunFilter, RunQueries
 from handrail.runtime.records import Caller, Origin
@@ -273,8 +274,6 @@ class StepsFace:
         run = claims.run if claims else request.text("execution_id")
         match action:
             case StepsAction.FORK:
-                from handrail.runtime.fork import ForkRequest, fork_run  # noqa: PLC0415 - few runs are ever forked
-
                 wanted = ForkRequest(run, request.text("step_name"), request.caller)
                 return fork_run(world, wanted, self._resuming_renderer(request).reply)
             case StepsAction.WHY:
