@@ -31,7 +31,7 @@ from handrail.app.catalog import (
 from handrail.app.trust import TrustMark, TrustStore, UntrustedFile, find_untrusted, format_root
 from handrail.app.user_files import stat_path
 from handrail.documents.front_matter import list_field_texts, parse_front_matter
-from handrail.documents.text import escape_for_terminal, quote_text, truncate_text
+from handrail.documents.text import escape_for_terminal
 from handrail.engine.model import Authority, FactReading, Refused, Workflow
 from handrail.engine.problems import Place, Problem, build_error
 from handrail.engine.refusals import RefusalCode
@@ -40,7 +40,7 @@ from handrail.runtime.ports.turn import IdSource
 from handrail.runtime.records import Definition
 from handrail.runtime.world import PinnedWorkflow, pin_workflow
 from handrail.workflows.load import SourceFinder, WorkflowSource, load_workflow
-from handrail.workflows.templates import Texts
+from handrail.workflows.templates import Texts, quote_text, truncate_text
 
 Result = TypeVar("Result")
 

@@ -193,7 +193,7 @@ def open_folder_world(
     folder_world = replace(
         world,
         runs=runs,
-        workflow_of=lambda *_: folder.workflow,
+        workflow=folder.workflow,
         workspace=runs,
         lifetime=None,
         mirror=mirror(runs),

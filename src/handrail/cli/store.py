@@ -18,7 +18,7 @@ from handrail.runtime.errors import Fault
 from handrail.runtime.ports.open_store import ProgressCountCallback, Store
 from handrail.runtime.store_address import locate_store
 from handrail.runtime.system import SystemClock, data_folder
-from handrail.stores.files.layout import PRIVATE_FOLDER
+from handrail.stores.files.redo_log import PRIVATE_FOLDER
 
 
 @contextmanager

@@ -32,7 +32,7 @@ from handrail.app.app import App, get_required_scope, log_incident
 from handrail.app.asgi import ANONYMOUS_GRANT, get_request_grant
 from handrail.app.faces import Answer, Face, Prompt, Question, Tool, UnknownPrompt
 from handrail.app.projects import Projects
-from handrail.app.settings import Requirement, load_settings
+from handrail.app.settings import Requirement, load_settings, settings_path
 from handrail.app.stores import Stores
 from handrail.app.trust import TrustStore
 from handrail.clients.permits import Permits
@@ -512,16 +512,18 @@ def _build_face(
         return SkillsFace(serving, projects, workflow, stores.open_folder)
     from handrail.mcp.faces.spells import SpellsFace  # noqa: PLC0415 - the reason above
 
-    permits = partial(_load_permits, serving.world.key)
+    permits = partial(_load_permits, settings_path(), serving.world.key)
     return SpellsFace(serving, projects, workflow, stores.open_folder, permits)
 
 
-def _load_permits(key: bytes) -> Permits | None:
+def _load_permits(settings: Path, key: bytes) -> Permits | None:
     """Return the permits for spells, or None if the settings do not require them.
 
-    The settings are read at each spell, since they can change while the server runs.
+    The settings are read at each spell, since they can change while the server runs. Most users have none.
     """
-    return Permits(key) if load_settings().spells.permit is Requirement.REQUIRED else None
+    if not os.path.lexists(settings) or load_settings().spells.permit is not Requirement.REQUIRED:
+        return None
+    return Permits(key)
 
 
 def _load_installed_workflow(projects: Projects, face: str) -> Workflow:

@@ -5,6 +5,8 @@ A `FactReader` returns one fact; a `Drafter` returns the result of an edit for t
 """
 
 import json
+import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,7 +34,6 @@ from handrail.documents.plan.model import Task as PlanTask
 from handrail.documents.plan.parse import parse_plan
 from handrail.documents.plan.stages import Phase, detect_stage, list_missing_parts, measure_progress
 from handrail.documents.task_graph import Batch, Task, TaskGraph
-from handrail.documents.text import make_slug, quote_text
 from handrail.engine.facts import Value
 from handrail.engine.model import Transition, Workflow
 from handrail.engine.paths import get_skill
@@ -52,9 +53,14 @@ from handrail.workflows.registry import (
     PROBLEMS_FACT,
     TASK_GRAPH_FILE,
 )
+from handrail.workflows.templates import quote_text
 
 # A longer text is cut where it is quoted, and the quote names the whole file.
 MAX_QUOTED_BYTES: Final = 32 * 1024
+MAX_SLUG_LENGTH: Final = 64
+# The slug of a text without a letter or digit.
+UNTITLED: Final = "untitled"
+_NON_SLUG: Final = re.compile(r"[^a-z0-9]+")
 _CHECK_OFF_DRAFT: Final = "criteria.check_off"
 _LAYERS_DRAFT: Final = "taskgraph.layers"
 _RESULTS_FILE: Final = "task-results.md"
@@ -132,6 +138,12 @@ def _find_new_links(context: FactContext, of: tuple[str, ...]) -> tuple[str, ...
 def _quote_new_links(context: FactContext, of: tuple[str, ...]) -> str:
     lines = "\n".join(map(format_link_line, limit_links(_find_new_links(context, of))))
     return _quote_from_file(context, of[0], lines) if lines else ""
+
+
+def make_slug(text: str) -> str:
+    """Return a slug: lower-case letters without accents, digits, and single hyphens between them."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return _NON_SLUG.sub("-", plain.casefold()).strip("-")[:MAX_SLUG_LENGTH].rstrip("-") or UNTITLED
 
 
 def _read_slug(context: FactContext, of: tuple[str, ...]) -> str:

@@ -57,6 +57,7 @@ from handrail.runtime.turn import (
     Outcome,
     Reply,
     ReplyRenderer,
+    get_workflow,
     refuse_call,
     retry_on_conflict,
 )
@@ -99,7 +100,7 @@ def find_agent_refusal_code(world: World, request: ForkRequest) -> str:
     old = _load_fork_source(
         world,
         stored,
-        request.new.workflow if request.new else world.workflow_of(stored.run.digest, stored.run.workflow),
+        request.new.workflow if request.new else get_workflow(world, stored.run),
     )
     made, agent_code = _decide_fork(world, old, "", request.state or old.last_state, request.caller.by)
     return agent_code if isinstance(made, Run) else ""
@@ -133,9 +134,7 @@ def _attempt_fork(world: World, request: ForkRequest, render: ReplyRenderer) -> 
     stored = world.runs.load(request.run)
     if stored is None:
         return refuse_call(world, call, render, Outcome(refuse_unknown_run(request.run), None))
-    workflow = (
-        request.new.workflow if request.new else world.workflow_of(stored.run.digest, stored.run.workflow)
-    )
+    workflow = request.new.workflow if request.new else get_workflow(world, stored.run)
     old = _load_fork_source(world, stored, workflow)
     trial: Run | Refused
     if stored.trouble:

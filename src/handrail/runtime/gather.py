@@ -5,6 +5,7 @@ Each fact is read once, and all of them from one `FileSnapshot`. Only reads; sta
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import cache
 from operator import attrgetter
 from typing import Final, TypeAlias
 
@@ -81,6 +82,26 @@ class GatheredFacts(Struct, frozen=True):
 
 NOTHING_GATHERED: Final = GatheredFacts({}, {})
 """What is gathered for a workflow that reads nothing from the world."""
+
+
+@cache
+def _load_fact_code() -> tuple[Mapping[str, FactReader], Mapping[str, Drafter]]:
+    from handrail.runtime import facts  # noqa: PLC0415 - slow to import, and most runs read no document
+
+    return (
+        {**facts.FILE_READERS, **facts.ITEM_READERS, **facts.PLAN_READERS},
+        {**facts.CRITERIA_DRAFTERS, **facts.ITEM_DRAFTERS, **facts.PLAN_DRAFTERS},
+    )
+
+
+def load_readers() -> Mapping[str, FactReader]:
+    """Return the functions that read facts, by name."""
+    return _load_fact_code()[0]
+
+
+def load_drafters() -> Mapping[str, Drafter]:
+    """Return the functions that try edits, by name."""
+    return _load_fact_code()[1]
 
 
 def gather_facts(

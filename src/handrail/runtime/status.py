@@ -26,6 +26,7 @@ from handrail.runtime.turn import (
     ReplyRenderer,
     attach_comments,
     begin_if_idle,
+    get_workflow,
     propose_adoption,
     refuse_call,
     refuse_token,
@@ -54,9 +55,7 @@ def _attempt_recovery(world: World, call: Call, render: ReplyRenderer) -> Reply 
         return refuse_call(world, call, render, Outcome(refuse_unknown_run(call.run), None))
     call, render = attach_comments(call, render, stored)
     if stored.run.lifecycle not in {Lifecycle.RUNNING, Lifecycle.IDLE}:
-        outcome = Outcome(
-            refuse_not_running(stored.run), stored, world.workflow_of(stored.run.digest, stored.run.workflow)
-        )
+        outcome = Outcome(refuse_not_running(stored.run), stored, get_workflow(world, stored.run))
         return refuse_call(world, call, render, outcome)
     return reissue_tokens(world, stored, call, render)
 
@@ -74,7 +73,7 @@ def _attempt_report(world: World, call: Call, render: ReplyRenderer) -> Reply | 
     if stored is None:
         return refuse_call(world, call, render, Outcome(refuse_unknown_run(call.run), None))
     call, render = attach_comments(call, render, stored)
-    workflow = world.workflow_of(stored.run.digest, stored.run.workflow)
+    workflow = get_workflow(world, stored.run)
     if stored.run.lifecycle is not Lifecycle.RUNNING:
         _note_told_comments(world, call)
         return render(Outcome(Accepted(stored.run), stored, workflow))
@@ -99,7 +98,7 @@ def _note_told_comments(world: World, call: Call) -> None:
 
 def reissue_tokens(world: World, stored: StoredRun, call: Call, render: ReplyRenderer) -> Reply | None:
     """Report the loaded run with new tokens. Return None if another caller moved it meanwhile."""
-    workflow, at = world.workflow_of(stored.run.digest, stored.run.workflow), world.clock.now()
+    workflow, at = get_workflow(world, stored.run), world.clock.now()
     issued = issue_tokens(world, stored.run, stored.revision, at)
     entries = tuple(
         Entry(EntryKind.TOKEN_GENERATED, step.state, find_agent(workflow, step.state), {"why": _RECOVER})
@@ -118,7 +117,7 @@ def inspect_run(world: World, stored: StoredRun, snapshot: FileSnapshot | None =
     is valid for the revision, as always for such runs. If the outcome has both a trouble and an open state,
     that state is only proposed: a person must confirm it.
     """
-    workflow, at = world.workflow_of(stored.run.digest, stored.run.workflow), world.clock.now()
+    workflow, at = get_workflow(world, stored.run), world.clock.now()
     snapshot = snapshot or FileSnapshot(world.workspace)
     stored, proposal = propose_adoption(workflow, stored, snapshot)
     if stored.trouble and not proposal:
@@ -165,7 +164,7 @@ def build_outlook(world: World, stored: StoredRun, left: Mapping[str, bytes | No
     """Return the outlook of a run, given its files now or as a turn will have `left` them."""
     shown = inspect_run(world, stored, FileSnapshot(world.workspace, dict(left)))
     workflow, run, facts = (
-        world.workflow_of(stored.run.digest, stored.run.workflow),
+        get_workflow(world, stored.run),
         (shown.stored or stored).run,
         shown.facts or {},
     )

@@ -157,6 +157,12 @@ class Outcome(Struct, frozen=True):
     options: tuple[Option, ...] = ()
     describes: str | None = None
 
+    @property
+    def token_field(self) -> Mapping[str, str]:
+        """The field of a reply with the token for the next call; empty if there is none."""
+        token = next(iter((self.tokens or {}).values()), "")
+        return {"step_token": token} if token else {}
+
 
 ReplyRenderer: TypeAlias = Callable[[Outcome], Reply]
 """Renders an outcome as a face's reply. Pure: it runs before the commit, and retries get the saved reply."""
@@ -209,7 +215,7 @@ def _attempt_turn(world: World, call: Call, render: ReplyRenderer) -> Reply | No
         return refuse_call(world, call, render, Outcome(refuse_unknown_run(call.run), None))
     call, render = attach_comments(call, render, stored)
     new = call.new if not stored.revision else None
-    workflow = new.workflow if new else world.workflow_of(stored.run.digest, stored.run.workflow)
+    workflow = new.workflow if new else get_workflow(world, stored.run)
     if call.only_if and stored.revision and not call.only_if(stored):
         return render(Outcome(refuse_moved_run(stored), stored, workflow))
     proposal: AdoptionProposal | None = None
@@ -229,6 +235,11 @@ def _load_or_create(world: World, call: Call) -> StoredRun | None:
         workflow = call.new.workflow
         return StoredRun(Run(call.run, workflow.name, workflow.digest), call.new.origin)
     return stored
+
+
+def get_workflow(world: World, run: Run) -> Workflow:
+    """Return the workflow that a run follows."""
+    return world.workflow or world.workflow_of(run.digest, run.workflow)
 
 
 def attach_comments(call: Call, render: ReplyRenderer, stored: StoredRun) -> tuple[Call, ReplyRenderer]:

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from handrail.engine.model import Workflow
 from handrail.engine.problems import Problem
 from handrail.runtime.errors import Unreadable
-from handrail.runtime.gather import Drafter, FactReader
+from handrail.runtime.gather import Drafter, FactReader, load_drafters, load_readers
 from handrail.runtime.ports.turn import Clock, Feed, Files, IdSource, Mirror, Runs
 from handrail.runtime.records import Definition, StoredRun
 from handrail.runtime.resolve import ResolvedEffects
@@ -24,30 +24,10 @@ from handrail.workflows.load import SourceFinder, WorkflowSource, load_workflow
 from handrail.workflows.registry import BUILT_IN_REGISTRY, Registry
 
 WorkflowLookup: TypeAlias = Callable[[str, str], Workflow]
-"""Returns the workflow of a run by digest and name: the one the run started with, or the installed one."""
+"""Returns the workflow that a run started with, by digest and name."""
 
 RevisionRule: TypeAlias = Callable[[StoredRun, ResolvedEffects], int]
 """Returns the revision after a turn, given the run before it and its resolved effects."""
-
-
-@cache
-def _load_fact_code() -> tuple[Mapping[str, FactReader], Mapping[str, Drafter]]:
-    from handrail.runtime import facts  # noqa: PLC0415 - slow to import, and most runs read no document
-
-    return (
-        {**facts.FILE_READERS, **facts.ITEM_READERS, **facts.PLAN_READERS},
-        {**facts.CRITERIA_DRAFTERS, **facts.ITEM_DRAFTERS, **facts.PLAN_DRAFTERS},
-    )
-
-
-def load_readers() -> Mapping[str, FactReader]:
-    """Return the functions that read facts, by name."""
-    return _load_fact_code()[0]
-
-
-def load_drafters() -> Mapping[str, Drafter]:
-    """Return the functions that try edits, by name."""
-    return _load_fact_code()[1]
 
 
 class TurnResult(StrEnum):
@@ -86,6 +66,8 @@ class World(Struct, frozen=True):
       issued at, and the store keeps none.
     - `mirror`: copies a run that is kept elsewhere into the common store. A failed copy is made up for
       later and never fails a turn.
+    - `workflow`: the installed workflow, which a run in files or in a commit follows. None: `workflow_of`
+      finds the one that the run started with.
     - `readers`, `drafters`: return what reads facts and tries edits, loaded on first use.
     - `next_revision`: returns the revision after a turn. None: each turn adds one.
     - `watch`: receives the report of each turn.
@@ -98,6 +80,7 @@ class World(Struct, frozen=True):
     key: bytes
     workflow_of: WorkflowLookup
     workspace: Files | None = None
+    workflow: Workflow | None = None
     readers: Callable[[], Mapping[str, FactReader]] = load_readers
     drafters: Callable[[], Mapping[str, Drafter]] = load_drafters
     lifetime: timedelta | None = timedelta(minutes=10)

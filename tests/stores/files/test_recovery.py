@@ -9,7 +9,7 @@ from handrail.engine.refusals import TroubleCode
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.errors import NewerFormat, Unreadable
 from handrail.stores.files.file_runs import FileRuns
-from handrail.stores.files.layout import Head, RecordDamage, seal_record, unseal_record
+from handrail.stores.files.redo_log import Head, RecordDamage, seal_record, unseal_record
 from helpers.requirement import requirement
 from helpers.run_folders import (
     A2,

@@ -18,7 +18,6 @@ from handrail.documents.plan.grammar import COMMITS
 from handrail.documents.plan.model import Plan, PlanState
 from handrail.documents.plan.parse import parse_plan
 from handrail.documents.plan.stages import Phase, measure_progress
-from handrail.documents.text import quote_text
 from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Actor, Refused
 from handrail.engine.model import Tool as Declared
@@ -41,15 +40,14 @@ from handrail.mcp.faces.shared import (
     ReplyContext,
     failure_data,
     is_vcs_failure,
-    token_data,
 )
-from handrail.runtime.comments import add_undelivered_comments
+from handrail.runtime.comments import COMMENTS_KEY, add_undelivered_comments
 from handrail.runtime.facts import MAX_QUOTED_BYTES, get_template_text
 from handrail.runtime.records import Caller
 from handrail.runtime.status import Outlook, build_outlook
 from handrail.runtime.turn import Outcome, Reply, ReplyRenderer
 from handrail.workflows.registry import DESCRIPTION_PATH
-from handrail.workflows.templates import Texts
+from handrail.workflows.templates import Texts, quote_text
 
 FACE: Final = "commits"
 
@@ -261,7 +259,7 @@ class _ReplyRenderer(ReplyContext):
             **self._question(row_texts, outlook),
             **(self._person_question(row_texts, outlook) if "fills" in row_texts and outlook else {}),
             **({_RAW_FIELD: text} if raw else self._plan_part(plan, refused)),
-            **(token_data(outcome) or (token_data(outlook.shown) if outlook else {})),
+            **(outcome.token_field or (outlook.shown.token_field if outlook else {})),
             **(self._refusal(refused, error, row_texts) if refused else {}),
         }
 
@@ -353,7 +351,8 @@ def _markdown_sections(texts: Texts, reply: Mapping[str, Any], boundary: str) ->
         check = reply["alignment_check"]
         confirmed = _format_value(check["required_confirmation"])
         yield f"alignment_check (required_confirmation {confirmed}):\n{check['question']}"
-    yield from format_comments(reply)
+    if COMMENTS_KEY in reply:
+        yield format_comments(reply[COMMENTS_KEY])
     if "why" in reply:
         yield format_why(reply["why"])
     if reply.get("next"):

@@ -13,7 +13,6 @@ from handrail.documents.plan.data import describe_plan
 from handrail.documents.plan.grammar import COMMIT_MESSAGE
 from handrail.documents.plan.model import Plan, PlanState
 from handrail.documents.plan.parse import parse_plan
-from handrail.documents.text import quote_text
 from handrail.engine.facts import Value
 from handrail.engine.model import Actor, Refused
 from handrail.engine.model import Tool as Declared
@@ -36,15 +35,14 @@ from handrail.mcp.faces.shared import (
     ReplyContext,
     failure_data,
     is_vcs_failure,
-    token_data,
 )
-from handrail.runtime.comments import add_undelivered_comments
+from handrail.runtime.comments import COMMENTS_KEY, add_undelivered_comments
 from handrail.runtime.errors import FaultCode
 from handrail.runtime.facts import MAX_QUOTED_BYTES, describe_plan_problems, detect_plan_state
 from handrail.runtime.ports.turn import Changes
 from handrail.runtime.status import inspect_run
 from handrail.runtime.turn import Outcome, Reply, ReplyRenderer
-from handrail.workflows.templates import Texts
+from handrail.workflows.templates import Texts, quote_text
 
 FACE: Final = "planner"
 KEEP_ARGUMENT: Final = "keep"
@@ -167,7 +165,7 @@ class _ReplyRenderer(ReplyContext):
             **({} if refused else {"message": str(extra["guidance"]).rstrip("\n")}),
             "plan": _plan_data(plan, text),
             "options": [option.trigger for option in open_],
-            **token_data(shown),
+            **shown.token_field,
         }
         if self.changes:
             reply["files"] = [{"path": one.path, "status": one.status} for one in self.changes.files]
@@ -222,7 +220,8 @@ def _markdown_sections(texts: Texts, reply: Mapping[str, Any], boundary: str) ->
     ]
     options = [f"options: {', '.join(reply['options']) or texts.say('none')}"] if "options" in reply else []
     yield "\n".join([*named, *options])
-    yield from format_comments(reply)
+    if COMMENTS_KEY in reply:
+        yield format_comments(reply[COMMENTS_KEY])
     if "why" in reply:
         yield format_why(reply["why"])
     if reply.get("next"):

@@ -357,7 +357,8 @@ def _markdown_sections(reply: Mapping[str, Any]) -> Iterator[str]:
         yield format_why(reply["why"])
     if "human_message" in reply:
         yield str(reply["human_message"])
-    yield from format_comments(reply)
+    if COMMENTS_KEY in reply:
+        yield format_comments(reply[COMMENTS_KEY])
     if "next_step_contract" in reply:
         yield _format_contract(reply["next_step_contract"])
     if "synthesis" in reply:
@@ -374,10 +375,9 @@ def format_why(why: Mapping[str, Any]) -> str:
     return "\n".join([f"- rule: {why['rule']}", *seen, *(f"- needed: {line}" for line in why["needed"])])
 
 
-def format_comments(reply: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the comments that the agent has not seen yet as one text; yield nothing if there are none."""
-    if COMMENTS_KEY in reply:
-        yield "\n".join(["Comments by people:", *(f"- {line}" for line in reply[COMMENTS_KEY])])
+def format_comments(comments: Sequence[str]) -> str:
+    """Format the comments that the agent has not seen yet as text."""
+    return "\n".join(["Comments by people:", *(f"- {line}" for line in comments)])
 
 
 def format_next_calls(calls: Sequence[Mapping[str, Any]]) -> str:

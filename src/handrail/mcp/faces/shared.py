@@ -93,12 +93,6 @@ def failure_data(tool: str, arguments: Mapping[str, Any], failed: CallFailure) -
     }
 
 
-def token_data(outcome: Outcome) -> dict[str, str]:
-    """Return the token for the next call; empty if there is none."""
-    token = next(iter((outcome.tokens or {}).values()), "")
-    return {"step_token": token} if token else {}
-
-
 @dataclass(frozen=True, slots=True)
 class OpenDescription:
     """The run in a commit description, and the world in which its turns are taken."""
@@ -230,7 +224,7 @@ class DescriptionFace(ABC):
         world = replace(
             self._serving.world,
             runs=runs,
-            workflow_of=lambda *_: self._workflow,
+            workflow=self._workflow,
             workspace=runs,
             lifetime=None,
             next_revision=runs.next_revision,

@@ -64,10 +64,9 @@ from handrail.mcp.faces.shared import (
     TEXT_SCHEMA,
     failure_data,
     parameter_schema,
-    token_data,
     tool_annotations,
 )
-from handrail.runtime.comments import add_undelivered_comments
+from handrail.runtime.comments import COMMENTS_KEY, add_undelivered_comments
 from handrail.runtime.ports.open_store import FolderRuns, ServingStore
 from handrail.runtime.records import MAX_RECORDED_CALLS, Caller, StoredRun
 from handrail.runtime.status import inspect_run, preview_refusal
@@ -491,7 +490,7 @@ class _ReplyRenderer:
             "params": skill_params(stored.run),
             _ACTION_FIELD: str(workflow.states[state].extra.get(_ACTION_FIELD, SkillsAction.NONE)),
             "state": state,
-            **token_data(outcome),
+            **outcome.token_field,
         }
         if not (self.tool.reads or SKILL in self.tool.params):
             reply[TASKS_FIELD] = _batch_tasks(stored.run)
@@ -577,7 +576,8 @@ def _markdown_sections(texts: Texts, reply: Mapping[str, Any]) -> Iterator[str]:
     yield "\n".join(f"{name}: {_format_value(reply[name])}" for name in named if name in reply)
     if "note" in reply:
         yield str(reply["note"])
-    yield from format_comments(reply)
+    if COMMENTS_KEY in reply:
+        yield format_comments(reply[COMMENTS_KEY])
     if "why" in reply:
         yield format_why(reply["why"])
     if reply.get("next"):

@@ -45,10 +45,9 @@ from handrail.mcp.faces.shared import (
     TEXT_SCHEMA,
     failure_data,
     parameter_schema,
-    token_data,
     tool_annotations,
 )
-from handrail.runtime.comments import add_undelivered_comments
+from handrail.runtime.comments import COMMENTS_KEY, add_undelivered_comments
 from handrail.runtime.facts import get_template_text
 from handrail.runtime.ports.open_store import FolderRuns, ServingStore
 from handrail.runtime.records import Caller, StoredRun
@@ -257,7 +256,7 @@ class _ReplyRenderer:
             texts = self._status_texts(outcome, position["state"])
         if outcome.stored and outcome.stored.adopted:
             texts[MESSAGE_FIELD] += "\n\n" + self.texts.say("taken", why=outcome.stored.adopted)
-        return {**texts, "options": names, **position, **token_data(outcome)}
+        return {**texts, "options": names, **position, **outcome.token_field}
 
     def _status_texts(self, outcome: Outcome, state: str) -> dict[str, str]:
         """Return the texts for the state; they say so if the state is only proposed or was just adopted."""
@@ -304,7 +303,7 @@ class _ReplyRenderer:
             INSTRUCTIONS_FIELD: texts[INSTRUCTIONS_FIELD] or self.texts.say("nothing"),
             "options": names,
             **self._state_and_phase(shown),
-            **(token_data(outcome) or token_data(shown)),
+            **(outcome.token_field or shown.token_field),
             "code": refused.code,
             "why": refusal_reasons(refused),
             "next": [next_call(tool_name(option.trigger), option.who, {}) for option in open_],
@@ -378,7 +377,8 @@ def _markdown_sections(reply: Mapping[str, Any]) -> Iterator[str]:
         if name in reply
     ]
     yield "\n".join([f"options: {', '.join(reply['options'])}", *named])
-    yield from format_comments(reply)
+    if COMMENTS_KEY in reply:
+        yield format_comments(reply[COMMENTS_KEY])
     if "why" in reply:
         yield format_why(reply["why"])
     if reply.get("next"):

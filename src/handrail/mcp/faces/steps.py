@@ -44,7 +44,7 @@ from handrail.runtime.ports.queries import RunFilter, RunQueries
 from handrail.runtime.records import Caller, Origin
 from handrail.runtime.status import inspect_run, recover_run, report_run
 from handrail.runtime.tokens import TokenClaims, read_token
-from handrail.runtime.turn import Call, NewRun, Outcome, Reply, refuse_call, take_turn
+from handrail.runtime.turn import Call, NewRun, Outcome, Reply, get_workflow, refuse_call, take_turn
 from handrail.runtime.world import PinnedWorkflow
 from handrail.workflows.templates import Texts
 
@@ -214,9 +214,7 @@ class StepsFace:
     def _refuse(self, request: _StepsCall, refused: Refused, trigger: str = "", run: str = "") -> Reply:
         world = self._serving.world
         stored = world.runs.load(run) if run else None
-        outcome = Outcome(
-            refused, stored, world.workflow_of(stored.run.digest, stored.run.workflow) if stored else None
-        )
+        outcome = Outcome(refused, stored, get_workflow(world, stored.run) if stored else None)
         return refuse_call(world, Call(run, Event(trigger), request.caller), request.renderer.reply, outcome)
 
     def _resuming_renderer(self, request: _StepsCall) -> ReplyRenderer:

@@ -27,9 +27,8 @@ from handrail.runtime.ports.queries import StepRow
 from handrail.runtime.ports.turn import StateFileFormat, Workspace
 from handrail.runtime.records import StoredRun, Turn
 from handrail.runtime.resolve import hash_content
-from handrail.stores.files import layout, recovery
+from handrail.stores.files import recovery, redo_log
 from handrail.stores.files.recovery import RecoveryAction, RecoveryPlan
-from handrail.stores.files.redo_log import carry_out_intent, write_intent, write_numbered_copy
 from handrail.stores.files.snapshot import Snapshot, base_name
 
 # What the caller reads when the run is not as the last turn left it, by recovery row.
@@ -63,7 +62,7 @@ def build_stored_run(plan: RecoveryPlan, idle: InitialRun) -> StoredRun:
     adopted = _ADOPTION_TEXTS.get(plan.row.id, "")
     revision = base.revision if base else 0
     stored = StoredRun(run, idle.origin, revision, trouble=plan.trouble, adopted=adopted)
-    if not isinstance(head, layout.Head):
+    if not isinstance(head, redo_log.Head):
         return stored
     at = head.updated
     opened = {step.number: head.opened[step.number] for step in run.open if step.number in head.opened}
@@ -102,7 +101,7 @@ def run_after_repair(stored: StoredRun, run: Run, at: datetime) -> StoredRun:
     return replace(stored, run=run, revision=stored.revision + 1, opened=opened)
 
 
-def build_intent(plan: RecoveryPlan, change: FolderChange, shape: StateFileFormat) -> layout.Intent:
+def build_intent(plan: RecoveryPlan, change: FolderChange, shape: StateFileFormat) -> redo_log.Intent:
     """Build the intent of a turn. Raises `Unreadable` if the new state file could not be read back."""
     old, new = plan.snapshot.content, shape.read(change.document)
     if isinstance(new, JsonFlaw):
@@ -116,14 +115,16 @@ def build_intent(plan: RecoveryPlan, change: FolderChange, shape: StateFileForma
     known = old.history if isinstance(old, StateFileContent) and unchanged else ()
     kept = len(known) if new.history[: len(known)] == known else 0
     chain, added = base.chain if base else "", new.history[kept:]
-    turn = layout.HistoryLine(
+    turn = redo_log.HistoryLine(
         after.revision, at, change.entries, chain, after.run, sha, new.body, kept, added
     )
-    line = layout.seal_record(turn)
-    chain, started = layout.read_checksum(line), after.started or at
+    line = redo_log.seal_record(turn)
+    chain, started = redo_log.read_checksum(line), after.started or at
     spent = {} if change.spent is None else {after.revision - 1: change.spent}
-    head = layout.Head(after.revision, sha, after.run, after.origin, started, at, chain, after.opened, spent)
-    return layout.Intent(head, line.decode(), change.document.decode(), before)
+    head = redo_log.Head(
+        after.revision, sha, after.run, after.origin, started, at, chain, after.opened, spent
+    )
+    return redo_log.Intent(head, line.decode(), change.document.decode(), before)
 
 
 @dataclass(slots=True)
@@ -193,8 +194,8 @@ class FileRuns:
         """Return the folder's run; at revision 0 if it has not begun."""
         with self._view() as view:
             plan = self._recovery_plan(view)
-            stored, data = build_stored_run(plan, self._idle), view.snapshot.read(layout.HISTORY_FILE)
-        comments = tuple(layout.read_lines(data, plan.pending, _COMMENT_KIND_PREFIX))
+            stored, data = build_stored_run(plan, self._idle), view.snapshot.read(redo_log.HISTORY_FILE)
+        comments = tuple(redo_log.read_lines(data, plan.pending, _COMMENT_KIND_PREFIX))
         if not comments:
             return stored
         return replace(stored, unheard=find_undelivered_comments(_number_entries(stored.run.id, comments)))
@@ -207,7 +208,7 @@ class FileRuns:
             raise ValueError("a folder has one run only, and there is none that it could inherit from")
         paths = [final.path for final in turn.finals]
         for path in paths:
-            ours = path == self._shape.name or path.partition("/")[0] == layout.PRIVATE_FOLDER
+            ours = path == self._shape.name or path.partition("/")[0] == redo_log.PRIVATE_FOLDER
             if ours or paths.count(path) > 1:
                 raise UnsafePath(
                     f"`{path}` cannot be written by a turn: it is the store's own, or written twice",
@@ -230,7 +231,7 @@ class FileRuns:
         """Return the recorded call of the turn that started from this revision, or None."""
         with self._view() as view:
             head = self._recovery_plan(view).snapshot.head
-        if isinstance(head, layout.Head) and run in {"", head.run.id}:
+        if isinstance(head, redo_log.Head) and run in {"", head.run.id}:
             return head.spent.get(revision)
         return None
 
@@ -250,19 +251,21 @@ class FileRuns:
         with self._lock_folder() as view:
             plan = self._recover(view)
             base, ours = plan.snapshot.base, build_stored_run(plan, self._idle).run.id
-            line = layout.HistoryLine(0, at, entries, base.chain if base else "", stray=run not in {"", ours})
-            layout.append_line(view.snapshot, layout.seal_record(line))
-            view.snapshot.sync(layout.PRIVATE_FOLDER)
+            line = redo_log.HistoryLine(
+                0, at, entries, base.chain if base else "", stray=run not in {"", ours}
+            )
+            redo_log.append_line(view.snapshot, redo_log.seal_record(line))
+            view.snapshot.sync(redo_log.PRIVATE_FOLDER)
 
     def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[records.JournalEntry, ...]:
         """Return entries, numbered from 1 in the order of the history."""
         with self._view() as view:
             plan = self._recovery_plan(view)
-            data = view.snapshot.read(layout.HISTORY_FILE)
+            data = view.snapshot.read(redo_log.HISTORY_FILE)
         ours = build_stored_run(plan, self._idle).run.id
         if run not in {"", ours}:
             return ()
-        found = _number_entries(ours, layout.read_lines(data, plan.pending))
+        found = _number_entries(ours, redo_log.read_lines(data, plan.pending))
         return tuple(islice(found, after, after + most))
 
     def steps(self, run: str) -> tuple[StepRow, ...]:  # noqa: ARG002 - required by `Runs`
@@ -287,20 +290,20 @@ class FileRuns:
                 raise plan.snapshot.content
             stored = build_stored_run(plan, self._idle)
             if restore:
-                change = self._restore_change(view.snapshot.read(layout.HISTORY_FILE), stored, at, restore)
+                change = self._restore_change(view.snapshot.read(redo_log.HISTORY_FILE), stored, at, restore)
             else:
                 change = self._adopt_change(plan, stored, at, adopt)
             intent = build_intent(plan, change, self._shape)
             # Keep copies of what is about to be replaced.
             if plan.snapshot.intent is not None and plan.trouble:
-                mark = layout.TroubleMark(layout.TroubleSubject.INTENT, plan.trouble)
-                layout.replace_file(view.snapshot, layout.TROUBLE_FILE, layout.seal_record(mark))
+                mark = redo_log.TroubleMark(redo_log.TroubleSubject.INTENT, plan.trouble)
+                redo_log.replace_file(view.snapshot, redo_log.TROUBLE_FILE, redo_log.seal_record(mark))
                 recovery.quarantine_intent(view.snapshot)
             if plan.snapshot.data is not None:
-                view.snapshot.mkdir(layout.QUARANTINE_FOLDER)
-                view.snapshot.sync(layout.PRIVATE_FOLDER)
-                copy = f"{layout.QUARANTINE_FOLDER}/{base_name(self._shape.name)}"
-                write_numbered_copy(view.snapshot, copy, plan.snapshot.data)
+                view.snapshot.mkdir(redo_log.QUARANTINE_FOLDER)
+                view.snapshot.sync(redo_log.PRIVATE_FOLDER)
+                copy = f"{redo_log.QUARANTINE_FOLDER}/{base_name(self._shape.name)}"
+                redo_log.write_numbered_copy(view.snapshot, copy, plan.snapshot.data)
             self._save(view, plan, intent)
             return build_stored_run(self._recovery_plan(view), self._idle)
 
@@ -343,7 +346,7 @@ class FileRuns:
         return FolderChange(run_after_repair(stored, run, at), at, document, (entry,))
 
     def _restore_change(self, data: bytes | None, stored: StoredRun, at: datetime, seq: int) -> FolderChange:
-        known = layout.collect_turns(data)
+        known = redo_log.collect_turns(data)
         if seq not in known:
             shown = ", ".join(map(str, sorted(known)[-10:])) or "none: adopt a state instead"
             raise Unreadable(f"the history has no turn {seq}", f"name one that it has ({shown})")
@@ -372,13 +375,13 @@ class FileRuns:
             if view.locked:
                 yield view
                 return
-            layout.prepare_folder(self._workspace)
-            with self._workspace.lock(layout.LOCK_FILE, self._seconds):
+            redo_log.prepare_folder(self._workspace)
+            with self._workspace.lock(redo_log.LOCK_FILE, self._seconds):
                 if not view.snapshot.refresh():
                     view.plan = None
                 view.locked = True
                 try:
-                    layout.complete_folder(view.snapshot)
+                    redo_log.complete_folder(view.snapshot)
                     yield view
                 finally:
                     view.locked = view.recovered = False
@@ -413,13 +416,15 @@ class FileRuns:
         self,
         view: _View,
         plan: RecoveryPlan,
-        intent: layout.Intent,
+        intent: redo_log.Intent,
         finals: Sequence[records.ChangedContent] = (),
     ) -> None:
         view.plan, view.recovered = None, False
-        intent = write_intent(view.snapshot, intent, finals)
+        intent = redo_log.write_intent(view.snapshot, intent, finals)
         try:
-            carry_out_intent(view.snapshot, self._shape.name, intent, plan.snapshot.head, again=False)
+            redo_log.carry_out_intent(
+                view.snapshot, self._shape.name, intent, plan.snapshot.head, again=False
+            )
         except (DiskFull, NotWritable) as fault:
             raise type(fault)(
                 f"the turn is saved, but not all of it could be done yet: {fault.message}",
@@ -427,7 +432,7 @@ class FileRuns:
             ) from fault
 
 
-def _number_entries(run: str, lines: Iterable[layout.HistoryLine]) -> Iterator[records.JournalEntry]:
+def _number_entries(run: str, lines: Iterable[redo_log.HistoryLine]) -> Iterator[records.JournalEntry]:
     found = ((line, entry) for line in lines if not line.stray for entry in line.entries)
     for number, (line, entry) in enumerate(found, start=1):
         yield records.JournalEntry(number, run, line.seq, line.time, entry)

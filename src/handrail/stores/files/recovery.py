@@ -16,22 +16,21 @@ from handrail.runtime.errors import Busy, NewerFormat, UnsafePath
 from handrail.runtime.ports.turn import StateFileFormat
 from handrail.runtime.records import Trouble
 from handrail.runtime.resolve import hash_content
-from handrail.stores.files import layout
-from handrail.stores.files.redo_log import carry_out_intent, clear_intent, clear_trouble, has_staged_bytes
+from handrail.stores.files import redo_log
 from handrail.stores.files.snapshot import Snapshot
 
 # How often the folder is read before `Busy`, if other processes keep changing it.
 _MAX_READS = 100
-UNREADABLE_TROUBLE_MARK = layout.TroubleMark(
-    layout.TroubleSubject.INTENT,
+UNREADABLE_TROUBLE_MARK = redo_log.TroubleMark(
+    redo_log.TroubleSubject.INTENT,
     Trouble(
         TroubleCode.DIVERGED,
-        f"`{layout.TROUBLE_FILE}`, which says what was wrong here, is damaged itself",
+        f"`{redo_log.TROUBLE_FILE}`, which says what was wrong here, is damaged itself",
         "look at the files, then run `handrail repair --adopt STATE` with the state they are in",
     ),
 )
 # Each turn changes at least one of these files.
-TURN_FILES_ON_DISK: Final = (layout.INTENT_FILE, layout.HEAD_FILE, layout.TROUBLE_FILE)
+TURN_FILES_ON_DISK: Final = (redo_log.INTENT_FILE, redo_log.HEAD_FILE, redo_log.TROUBLE_FILE)
 _NEWER_TROUBLE = Trouble(
     TroubleCode.NEWER,
     "a newer Handrail has been at work in this folder",
@@ -39,7 +38,7 @@ _NEWER_TROUBLE = Trouble(
 )
 # True before and after the move: a call that only reads moves nothing.
 _QUARANTINE_NOTE = (
-    f"nothing is lost: the first call that acts moves it to `{layout.QUARANTINE_FOLDER}`"
+    f"nothing is lost: the first call that acts moves it to `{redo_log.QUARANTINE_FOLDER}`"
     " and touches nothing else"
 )
 # The code and message of each row that needs a person, by row id.
@@ -56,7 +55,7 @@ _TROUBLE_TEXTS = {
         TroubleCode.DIVERGED,
         (
             "a turn is unfinished, and for a file that it writes "
-            f"the bytes staged in `{layout.STAGE_FOLDER}` are gone: "
+            f"the bytes staged in `{redo_log.STAGE_FOLDER}` are gone: "
             "they were removed, or the file was edited since; nothing was overwritten"
         ),
     ),
@@ -217,19 +216,19 @@ class FolderSnapshot:
     `content` is the parsed state file, `others` says whether other files show that a run was here.
     """
 
-    head: layout.Head | layout.RecordDamage | None
-    intent: layout.Intent | layout.RecordDamage | None
+    head: redo_log.Head | redo_log.RecordDamage | None
+    intent: redo_log.Intent | redo_log.RecordDamage | None
     data: bytes | None
     content: StateFileContent | JsonFlaw | UnsafePath | None
-    mark: layout.TroubleMark | None
-    last: layout.HistoryTurn | None
+    mark: redo_log.TroubleMark | None
+    last: redo_log.HistoryTurn | None
     others: bool
     staged: bool
 
     @property
-    def base(self) -> layout.Head | layout.HistoryTurn | None:
+    def base(self) -> redo_log.Head | redo_log.HistoryTurn | None:
         """Return what is known of the last turn: the head, or the last turn in the history."""
-        return self.head if isinstance(self.head, layout.Head) else self.last
+        return self.head if isinstance(self.head, redo_log.Head) else self.last
 
 
 def read_folder(workspace: Snapshot, shape: StateFileFormat, signs: Collection[str] | None) -> FolderSnapshot:
@@ -251,9 +250,9 @@ def read_locked_folder(
 ) -> FolderSnapshot:
     """Read the folder. The caller holds the lock."""
     raw_intent, raw_head, raw_mark = map(workspace.read, TURN_FILES_ON_DISK)
-    intent = None if raw_intent is None else layout.unseal_record(raw_intent, layout.Intent)
-    head = None if raw_head is None else layout.unseal_record(raw_head, layout.Head)
-    mark = None if raw_mark is None else layout.unseal_record(raw_mark, layout.TroubleMark)
+    intent = None if raw_intent is None else redo_log.unseal_record(raw_intent, redo_log.Intent)
+    head = None if raw_head is None else redo_log.unseal_record(raw_head, redo_log.Head)
+    mark = None if raw_mark is None else redo_log.unseal_record(raw_mark, redo_log.TroubleMark)
     data: bytes | None = None
     content: StateFileContent | JsonFlaw | UnsafePath | None = None
     try:
@@ -261,16 +260,18 @@ def read_locked_folder(
         content = None if data is None else shape.read(data)
     except UnsafePath as unsafe:
         content = unsafe
-    names = set(workspace.names("")) - {layout.PRIVATE_FOLDER, shape.name}
+    names = set(workspace.names("")) - {redo_log.PRIVATE_FOLDER, shape.name}
     return FolderSnapshot(
         head,
         intent,
         data,
         content,
-        UNREADABLE_TROUBLE_MARK if isinstance(mark, layout.RecordDamage) else mark,
-        None if isinstance(head, layout.Head) else layout.find_last_turn(workspace.read(layout.HISTORY_FILE)),
+        UNREADABLE_TROUBLE_MARK if isinstance(mark, redo_log.RecordDamage) else mark,
+        None
+        if isinstance(head, redo_log.Head)
+        else redo_log.find_last_turn(workspace.read(redo_log.HISTORY_FILE)),
         bool(names if signs is None else names & set(signs)),
-        not isinstance(intent, layout.Intent) or has_staged_bytes(workspace, intent.finals),
+        not isinstance(intent, redo_log.Intent) or redo_log.has_staged_bytes(workspace, intent.finals),
     )
 
 
@@ -279,7 +280,7 @@ def classify_snapshot(snapshot: FolderSnapshot, states: Collection[str]) -> Find
     head = HeadStatus.ABSENT if snapshot.head is None else HeadStatus.VALID
     return Findings(
         _classify_intent(snapshot),
-        HeadStatus(snapshot.head.value) if isinstance(snapshot.head, layout.RecordDamage) else head,
+        HeadStatus(snapshot.head.value) if isinstance(snapshot.head, redo_log.RecordDamage) else head,
         _classify_state(snapshot, states),
         TroubleMarkStatus.NONE if snapshot.mark is None else TroubleMarkStatus(snapshot.mark.about),
         snapshot.others or snapshot.base is not None,
@@ -290,14 +291,14 @@ def classify_snapshot(snapshot: FolderSnapshot, states: Collection[str]) -> Find
 def _classify_intent(snapshot: FolderSnapshot) -> IntentStatus:
     if snapshot.intent is None:
         return IntentStatus.ABSENT
-    if isinstance(snapshot.intent, layout.RecordDamage):
+    if isinstance(snapshot.intent, redo_log.RecordDamage):
         return IntentStatus(snapshot.intent.value)
     revision, base = snapshot.intent.head.revision, snapshot.base
     if base is None or revision == base.revision + 1:
         return IntentStatus.NEXT
     if revision != base.revision:
         return IntentStatus.OTHER
-    return IntentStatus.SAME if isinstance(base, layout.Head) else IntentStatus.NEXT
+    return IntentStatus.SAME if isinstance(base, redo_log.Head) else IntentStatus.NEXT
 
 
 def _classify_state(snapshot: FolderSnapshot, states: Collection[str]) -> StateFileStatus:
@@ -326,9 +327,9 @@ class RecoveryPlan:
     def pending(self) -> bytes:
         """Return the history line of a turn that is committed but not yet applied; empty if none."""
         for _, snapshot in self.steps:
-            if isinstance(snapshot.intent, layout.Intent) and isinstance(self.snapshot.head, layout.Head):
+            if isinstance(snapshot.intent, redo_log.Intent) and isinstance(self.snapshot.head, redo_log.Head):
                 line = snapshot.intent.line.encode()
-                return line if layout.read_checksum(line) == self.snapshot.head.chain else b""
+                return line if redo_log.read_checksum(line) == self.snapshot.head.chain else b""
         return b""
 
 
@@ -349,7 +350,7 @@ def perform_recovery(workspace: Snapshot, plan: RecoveryPlan, shape: StateFileFo
     for row, snapshot in plan.steps:
         _perform_row(workspace, row, snapshot, shape)
     if plan.row.action in {RecoveryAction.SWEEP, RecoveryAction.TELL}:
-        layout.remove_leftovers(workspace)
+        redo_log.remove_leftovers(workspace)
 
 
 def _snapshot_after(row: RecoveryRow, snapshot: FolderSnapshot, shape: StateFileFormat) -> FolderSnapshot:
@@ -362,7 +363,7 @@ def _snapshot_after(row: RecoveryRow, snapshot: FolderSnapshot, shape: StateFile
         case RecoveryAction.SET_STATE_ASIDE, _:
             mark = _build_mark(row, snapshot, shape.name)
             return replace(snapshot, data=None, content=None, mark=mark)
-        case RecoveryAction.REDO, layout.Intent() as intent:
+        case RecoveryAction.REDO, redo_log.Intent() as intent:
             data, head = intent.document.encode(), intent.head.with_recorded_calls(snapshot.head)
             return replace(snapshot, head=head, intent=None, data=data, content=shape.read(data), mark=None)
         case RecoveryAction.FINISH, _:
@@ -371,10 +372,10 @@ def _snapshot_after(row: RecoveryRow, snapshot: FolderSnapshot, shape: StateFile
             return replace(snapshot, mark=None)
 
 
-def _build_mark(row: RecoveryRow, snapshot: FolderSnapshot, name: str) -> layout.TroubleMark:
-    subject = layout.TroubleSubject
+def _build_mark(row: RecoveryRow, snapshot: FolderSnapshot, name: str) -> redo_log.TroubleMark:
+    subject = redo_log.TroubleSubject
     about = subject.STATE if row.action is RecoveryAction.SET_STATE_ASIDE else subject.INTENT
-    return layout.TroubleMark(about, _describe_trouble(row, snapshot, name))
+    return redo_log.TroubleMark(about, _describe_trouble(row, snapshot, name))
 
 
 def _perform_row(
@@ -382,29 +383,29 @@ def _perform_row(
 ) -> None:
     match row.action, snapshot.intent:
         case RecoveryAction.SET_HEAD_ASIDE, _:
-            layout.quarantine_file(workspace, layout.HEAD_FILE)
+            redo_log.quarantine_file(workspace, redo_log.HEAD_FILE)
         case RecoveryAction.SET_INTENT_ASIDE, _:
             mark = _build_mark(row, snapshot, shape.name)
-            layout.replace_file(workspace, layout.TROUBLE_FILE, layout.seal_record(mark))
+            redo_log.replace_file(workspace, redo_log.TROUBLE_FILE, redo_log.seal_record(mark))
             quarantine_intent(workspace)
         case RecoveryAction.SET_STATE_ASIDE, _:
             mark = _build_mark(row, snapshot, shape.name)
-            layout.replace_file(workspace, layout.TROUBLE_FILE, layout.seal_record(mark))
-            layout.quarantine_file(workspace, shape.name)
-        case RecoveryAction.REDO, layout.Intent() as intent:
-            carry_out_intent(workspace, shape.name, intent, snapshot.head, again=True)
-        case RecoveryAction.FINISH, layout.Intent() as intent:
-            layout.ensure_line(workspace, intent.line.encode())
-            clear_intent(workspace)
+            redo_log.replace_file(workspace, redo_log.TROUBLE_FILE, redo_log.seal_record(mark))
+            redo_log.quarantine_file(workspace, shape.name)
+        case RecoveryAction.REDO, redo_log.Intent() as intent:
+            redo_log.carry_out_intent(workspace, shape.name, intent, snapshot.head, again=True)
+        case RecoveryAction.FINISH, redo_log.Intent() as intent:
+            redo_log.ensure_line(workspace, intent.line.encode())
+            redo_log.clear_intent(workspace)
         case _:
-            clear_trouble(workspace)
+            redo_log.clear_trouble(workspace)
 
 
 def quarantine_intent(workspace: Snapshot) -> None:
     """Move an intent that cannot be carried out into quarantine, after the bytes staged for it."""
-    for name in workspace.names(layout.STAGE_FOLDER):
-        layout.quarantine_file(workspace, f"{layout.STAGE_FOLDER}/{name}")
-    layout.quarantine_file(workspace, layout.INTENT_FILE)
+    for name in workspace.names(redo_log.STAGE_FOLDER):
+        redo_log.quarantine_file(workspace, f"{redo_log.STAGE_FOLDER}/{name}")
+    redo_log.quarantine_file(workspace, redo_log.INTENT_FILE)
 
 
 def _describe_trouble(row: RecoveryRow, snapshot: FolderSnapshot, name: str) -> Trouble:

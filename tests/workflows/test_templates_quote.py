@@ -1,12 +1,9 @@
-"""A text of others stands between boundaries it cannot close, and is cut where it is too long."""
+"""Foreign text is quoted between boundaries that it cannot close, and cut if it is too long."""
 
-import re
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.documents.text import make_slug, quote_text, truncate_text
+from handrail.workflows.templates import quote_text, truncate_text
 
 
 def test_a_text_stands_between_two_lines_that_name_it() -> None:
@@ -50,35 +47,3 @@ def test_nothing_inside_ends_it(text: str, most: int) -> None:
 
     assert [line for line in lines if boundary in line] == [lines[0], lines[-1]]
     assert lines[-1] == f"[{boundary} ends]"
-
-
-# --- slugs --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("implement-sum-function", "implement-sum-function"),
-        ("Implement  Sum_Function!", "implement-sum-function"),
-        ("../../etc/passwd", "etc-passwd"),
-        ("-x-", "x"),
-        ("Café №5", "cafe-no5"),
-        ("2026", "2026"),
-        ("a" * 63 + "-b", "a" * 63),
-        ("a" * 70, "a" * 64),
-        ("", "untitled"),
-        ("…/..", "untitled"),
-        ("茶", "untitled"),
-        ("\0\n", "untitled"),
-    ],
-)
-def test_a_slug_has_small_letters_digits_and_hyphens(text: str, expected: str) -> None:
-    assert make_slug(text) == expected
-
-
-@given(st.text())
-def test_every_slug_is_a_safe_name_and_its_own_slug(text: str) -> None:
-    found = make_slug(text)
-
-    assert re.fullmatch(r"[a-z0-9][a-z0-9-]{0,63}", found)
-    assert make_slug(found) == found
