@@ -11,7 +11,7 @@ from handrail.app.run_folders import RunFolder
 from handrail.documents.state_file import StateFile
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.journal import read_file_artifacts
-from handrail.runtime.records import Artifact, JournalEntry
+from handrail.runtime.records import Artifact, JournalEntry, RunChange
 from handrail.stores.files.file_runs import FileRuns
 from handrail.stores.sql.projection import SqlRunMirrors
 from handrail.stores.sql.sqlite import SqliteDatabase
@@ -106,10 +106,10 @@ def test_a_lost_store_has_the_files_again_with_the_next_word(project: Project, t
     project.say("go")
     (tmp_path / "new").mkdir(mode=0o700)
     database = kept(SqliteDatabase(tmp_path / "new" / "handrail.db"))
-    mirror = SqlRunMirrors(database).mirror(project.runs)
+    mirror = project.runs.mirror_with(SqlRunMirrors(database).update)
 
-    mirror(project.run, lies(project))
-    mirror(project.run, lies(project))
+    mirror(RunChange(project.run, 2), lies(project))
+    mirror(RunChange(project.run, 2), lies(project))
 
     assert [row[:3] for row in shown(database)] == [("task", "task.md", "mine")]
 

@@ -62,7 +62,7 @@ class MemoryRuns:
                 return None
             return replace(
                 kept.stored,
-                unheard=find_undelivered_comments(line for line in self._journal if line.run == run),
+                undelivered=find_undelivered_comments(line for line in self._journal if line.run == run),
             )
 
     def commit(self, turn: Turn) -> bool:

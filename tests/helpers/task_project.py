@@ -98,7 +98,7 @@ class Project:
             lambda *_: self.workflow,
             self.runs,
             lifetime=None,
-            mirror=SqlRunMirrors(self.database).mirror(self.runs),
+            mirror=self.runs.mirror_with(SqlRunMirrors(self.database).update),
         )
 
     def say(self, trigger: str, token: str = "", note: str = "") -> Mapping[str, Any]:

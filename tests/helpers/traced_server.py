@@ -2,7 +2,7 @@
 
 `python traced_server.py NOTE serve --face steps …` runs a real server on stdin and stdout. The note has one
 line for each function entered, in the order of entry over all threads: the module and the function. What the
-writer does once no call waits any more belongs to no call and is left out.
+writer does once the caller has its answer belongs to no call and is left out.
 """
 
 import os
@@ -21,7 +21,7 @@ SOURCE = os.path.dirname(handrail.__file__) + os.sep  # noqa: PTH120 - compared 
 OF_A_CALL = ("MainThread", "handrail-writer")
 """The threads that a call goes through."""
 
-APART = {"FaceServer.look_after", "Writer._do_idle_work", "_open_serving_store.<locals>.sweep"}
+APART = {"FaceServer.look_after", "_run_unwatched", "_open_serving_store.<locals>.sweep"}
 """The functions that belong to no call, nor does what they call."""
 
 

@@ -58,7 +58,7 @@ def test_a_comment_is_entered_with_who_and_when_and_moves_nothing(desk: Desk) ->
     }
     after = desk.runs.load(begun["run"])
     assert after is not None
-    assert replace(after, unheard=()) == before
+    assert replace(after, undelivered=()) == before
 
 
 def test_the_next_reply_has_the_comment_once_and_a_retry_has_it_again(desk: Desk) -> None:
@@ -110,8 +110,8 @@ def test_what_a_person_or_the_sweep_does_uses_no_comment_up(tmp_path: Path) -> N
     desk = Desk(runs)
     run = desk.start()["run"]
     say(desk, run, "For the agent.")
-    paused = desk.call(Call(run, Event("pause", by=Actor.PERSON), ADA, aside=True))
-    resumed = desk.call(Call(run, Event("resume", by=Actor.PERSON), ADA, aside=True))
+    paused = desk.call(Call(run, Event("pause", by=Actor.PERSON), ADA, unattended=True))
+    resumed = desk.call(Call(run, Event("resume", by=Actor.PERSON), ADA, unattended=True))
     assert [one.get("comments") for one in (paused, resumed)] == [None, None]
     desk.clock.move(days=2)
     assert abandon_idle_runs(desk.world, runs, IdleLimits()) == (run,)
@@ -156,7 +156,7 @@ def test_many_or_long_comments_are_cut_with_where_to_read_them(desk: Desk) -> No
     assert lines[5:] == [
         f"2 more before these; in full: workflow-status://{run} or `handrail runs show {run}`"
     ]
-    assert [one.told for one in collect_comments(desk.runs.entries(run, most=100))] == [NOW] * 7
+    assert [one.delivered_at for one in collect_comments(desk.runs.entries(run, most=100))] == [NOW] * 7
 
 
 def test_a_comment_gives_no_orders_to_a_terminal(desk: Desk) -> None:

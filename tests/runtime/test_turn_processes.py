@@ -95,6 +95,9 @@ def test_the_check_for_an_earlier_answer_sees_the_current_run(mine: Desk, others
     again = {"status": "again"}
     event = Event("continue", output(summary="Something else."))
     call = Call(
-        begun["run"], event, token=begun["token"], answered=lambda at: again if at.revision == 1 else None
+        begun["run"],
+        event,
+        token=begun["token"],
+        find_earlier_reply=lambda at: again if at.revision == 1 else None,
     )
     assert mine.call(call)["status"] == "error"

@@ -1,4 +1,4 @@
-"""What every store promises of comments: each stays unheard until an entry says that it was told."""
+"""Comments in every store: each is undelivered until an entry says that a reply delivered it."""
 
 from msgspec.structs import replace
 
@@ -18,14 +18,14 @@ def _told(*names: Value) -> Entry:
     return Entry(EntryKind.COMMENT_TOLD, data={"comments": [*names]})
 
 
-def _unheard(runs: Runs) -> list[Value]:
+def _list_undelivered(runs: Runs) -> list[Value]:
     stored = runs.load(RUN)
     assert stored is not None
-    assert {one.run for one in stored.unheard} <= {RUN}
-    return [one.entry.data["comment"] for one in stored.unheard]
+    assert {one.run for one in stored.undelivered} <= {RUN}
+    return [one.entry.data["comment"] for one in stored.undelivered]
 
 
-def test_a_comment_moves_nothing_and_is_unheard_until_it_was_told(runs: Runs) -> None:
+def test_a_comment_moves_nothing_and_is_undelivered_until_a_reply_delivers_it(runs: Runs) -> None:
     walked(runs, 2)
     before = runs.load(RUN)
     runs.note(RUN, NOW, (_written("one", "First"),))
@@ -33,12 +33,12 @@ def test_a_comment_moves_nothing_and_is_unheard_until_it_was_told(runs: Runs) ->
 
     after = runs.load(RUN)
     assert after is not None
-    assert replace(after, unheard=()) == before
-    assert _unheard(runs) == ["one", "two", "three"]
-    assert [one.entry for one in after.unheard][1] == _written("two", "Sécond")
+    assert replace(after, undelivered=()) == before
+    assert _list_undelivered(runs) == ["one", "two", "three"]
+    assert [one.entry for one in after.undelivered][1] == _written("two", "Sécond")
 
     runs.note(RUN, NOW, (_told("one", "three"),))
-    assert _unheard(runs) == ["two"]
+    assert _list_undelivered(runs) == ["two"]
 
 
 def test_a_turn_that_tells_some_leaves_what_was_written_meanwhile(runs: Runs) -> None:
@@ -47,7 +47,7 @@ def test_a_turn_that_tells_some_leaves_what_was_written_meanwhile(runs: Runs) ->
     runs.note(RUN, NOW, (_written("meanwhile", "Second"),))
 
     assert runs.commit(replace(following, entries=(*following.entries, _told("one"))))
-    assert _unheard(runs) == ["meanwhile"]
+    assert _list_undelivered(runs) == ["meanwhile"]
     assert collect_comments(journal(runs)) == (
         Comment("one", NOW, "ada", "First", following.at),
         Comment("meanwhile", NOW, "ada", "Second"),

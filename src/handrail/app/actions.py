@@ -22,7 +22,7 @@ from handrail.runtime.errors import Unreadable
 from handrail.runtime.fork import ForkRequest, fork_run
 from handrail.runtime.ports.open_store import FolderRuns
 from handrail.runtime.ports.queries import RunRow
-from handrail.runtime.ports.turn import Mirror, Runs
+from handrail.runtime.ports.turn import RunCopier
 from handrail.runtime.records import Caller
 from handrail.runtime.turn import Call, Outcome, Reply, take_turn
 from handrail.runtime.world import World
@@ -79,7 +79,7 @@ def find_journal_world(
     world: World,
     row: RunRow,
     open_folder: Callable[[RunFolder], FolderRuns],
-    mirror: Callable[[Runs], Mirror],
+    copy_run: RunCopier,
 ) -> World:
     """Return the world whose journal holds the comments of a run.
 
@@ -89,7 +89,7 @@ def find_journal_world(
     if row.authority is not Authority.FILES:
         return world
     folder = locate_run_folder(row, load_installed_workflow(row))
-    runs, folder_world = open_folder_world(world, folder, open_folder, mirror) if folder else (None, world)
+    runs, folder_world = open_folder_world(world, folder, open_folder, copy_run) if folder else (None, world)
     if runs is None or runs.load(row.id) is None:
         message = f"the files of run {row.id} are not on this machine, and its journal lies with them"
         raise Unreadable(message, f"comment where {row.project} is")

@@ -21,7 +21,7 @@ from handrail.runtime.errors import Unreadable
 from handrail.runtime.journal import read_file_artifacts
 from handrail.runtime.ports.open_store import FolderRuns, RunMirrors
 from handrail.runtime.ports.queries import RunRow
-from handrail.runtime.ports.turn import Mirror, Runs
+from handrail.runtime.ports.turn import RunCopier
 from handrail.runtime.records import Origin
 from handrail.runtime.system import resolve_path
 from handrail.runtime.world import World
@@ -186,9 +186,9 @@ def open_folder_world(
     world: World,
     folder: RunFolder,
     open_folder: Callable[[RunFolder], FolderRuns],
-    mirror: Callable[[Runs], Mirror],
+    copy_run: RunCopier,
 ) -> tuple[FolderRuns, World]:
-    """Open the run of a folder, and the world for its turns. `mirror` copies changes to the common store."""
+    """Open the run of a folder, and the world for its turns. `copy_run` mirrors it in the common store."""
     runs = open_folder(folder)
     folder_world = replace(
         world,
@@ -196,6 +196,6 @@ def open_folder_world(
         workflow=folder.workflow,
         workspace=runs,
         lifetime=None,
-        mirror=mirror(runs),
+        mirror=runs.mirror_with(copy_run),
     )
     return runs, folder_world

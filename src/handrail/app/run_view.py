@@ -154,7 +154,7 @@ def _run_view_lines(view: RunView) -> Iterator[str]:
         yield f"  {refusal.number} {format_rfc3339(refusal.at)} {_describe_refusal(refusal)}"
     yield from ("", "comments") if view.comments else ()
     for comment in view.comments:
-        told = f"told to the agent {format_rfc3339(comment.told)}" if comment.told else ""
+        told = f"told to the agent {format_rfc3339(comment.delivered_at)}" if comment.delivered_at else ""
         delivery = told or "not told to the agent yet"
         yield f"  {format_rfc3339(comment.at)} {comment.principal}, {delivery}"
         yield from (f"    {line}" for line in split_lines(comment.text))

@@ -539,7 +539,7 @@ def comment(run: str, text: str, store: str | None, *, as_json: bool) -> None:
     with open_cli_store(store) as opened:
         row = find_run(opened.records, run)
         with Stores().open_world(opened.path) as world:
-            run_world = find_journal_world(world, row, Stores().open_folder, opened.mirrors.mirror)
+            run_world = find_journal_world(world, row, Stores().open_folder, opened.mirrors.update)
             reply = add_comment(run_world, row, text, _current_person())
     print_reply_or_fail(reply, as_json=as_json)
 

@@ -157,7 +157,7 @@ def _run_action(viewer: Viewer, row: RunRow, action: str, form: Mapping[str, str
     serving, caller = viewer.board.serving, viewer.caller
     world = serving.world
     if action == COMMENT:
-        run_world = find_journal_world(world, row, viewer.board.openings.open_folder, serving.mirror)
+        run_world = find_journal_world(world, row, viewer.board.openings.open_folder, serving.copy_run)
         return add_comment(run_world, row, form.get("text", "").replace("\r\n", "\n"), caller)
     if action == COMPLETE_STEP:
         output = parse_object(form.get("output", "").encode())

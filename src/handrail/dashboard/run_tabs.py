@@ -165,7 +165,7 @@ def _load_from_files(board: Dashboard, row: RunRow, recorded: RunSnapshot) -> Ru
     if folder is None:
         return None
     serving = board.serving
-    runs, world = open_folder_world(serving.world, folder, board.openings.open_folder, serving.mirror)
+    runs, world = open_folder_world(serving.world, folder, board.openings.open_folder, serving.copy_run)
     with runs.take_snapshot():
         stored = runs.load_current()
         if stored.run.id != row.id or not stored.revision:
@@ -272,7 +272,7 @@ def _list_words(board: Dashboard, row: RunRow, workflow: Workflow) -> tuple[Spok
     if folder is None:
         return ()
     serving = board.serving
-    runs, world = open_folder_world(serving.world, folder, board.openings.open_folder, serving.mirror)
+    runs, world = open_folder_world(serving.world, folder, board.openings.open_folder, serving.copy_run)
     with runs.take_snapshot():
         stored = runs.load(row.id)
         options: tuple[Option, ...] = inspect_run(world, stored).options if stored and stored.revision else ()

@@ -353,7 +353,7 @@ class Resources(Struct, frozen=True):
                     "principal": comment.principal,
                     "text": comment.text,
                     "created_at": format_rfc3339(comment.at),
-                    "told_at": _format_time(comment.told),
+                    "told_at": _format_time(comment.delivered_at),
                 }
                 for comment in collect_comments(remarks)
             ],

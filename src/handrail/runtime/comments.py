@@ -40,13 +40,13 @@ _TEXT_KEY: Final = "text"
 
 
 class Comment(Struct, frozen=True):
-    """A comment on a run. `told` is when a reply delivered it to the agent, or None."""
+    """A comment on a run. `delivered_at` is when a reply delivered it to the agent, or None."""
 
     id: str
     at: datetime
     principal: str
     text: str
-    told: datetime | None = None
+    delivered_at: datetime | None = None
 
 
 def write_comment(world: "World", run: str, text: str, caller: Caller) -> Refused | None:
@@ -68,9 +68,8 @@ def write_comment(world: "World", run: str, text: str, caller: Caller) -> Refuse
     state = stored.run.open[0].state if len(stored.run.open) == 1 else ""
     entry = Entry(EntryKind.COMMENT_WRITTEN, state, data=data)
     world.runs.note(run, world.clock.now(), (entry,))
-    if world.mirror:
-        world.mirror(run)
-    world.feed.announce(RunChange(run, stored.revision))
+    publish = world.mirror or world.feed.announce
+    publish(RunChange(run, stored.revision))
     return None
 
 
@@ -85,14 +84,16 @@ def collect_comments(remarks: Iterable[JournalEntry]) -> tuple[Comment, ...]:
         elif remark.entry.kind is EntryKind.COMMENT_TOLD:
             for name in _read_ids(data.get(COMMENTS_KEY)):
                 if name in comments:
-                    comments[name] = replace(comments[name], told=comments[name].told or remark.at)
+                    comments[name] = replace(
+                        comments[name], delivered_at=comments[name].delivered_at or remark.at
+                    )
     return tuple(comments.values())
 
 
 def find_undelivered_comments(remarks: Iterable[JournalEntry]) -> tuple[JournalEntry, ...]:
     """Return the entries of comments that no reply has delivered yet, in order."""
     entries = tuple(remarks)
-    undelivered = {comment.id for comment in collect_comments(entries) if comment.told is None}
+    undelivered = {comment.id for comment in collect_comments(entries) if comment.delivered_at is None}
     written = (remark for remark in entries if remark.entry.kind is EntryKind.COMMENT_WRITTEN)
     return tuple(remark for remark in written if str(remark.entry.data.get(_ID_KEY)) in undelivered)
 
@@ -116,7 +117,7 @@ def _comment_line(comment: Comment) -> str:
 
 def add_undelivered_comments(reply: Mapping[str, Value], stored: StoredRun) -> Mapping[str, Value]:
     """Add undelivered comments to the reply of a read-only call. They stay undelivered."""
-    return {**reply, COMMENTS_KEY: prepare_delivery(stored.unheard)[1]} if stored.unheard else reply
+    return {**reply, COMMENTS_KEY: prepare_delivery(stored.undelivered)[1]} if stored.undelivered else reply
 
 
 def _read_ids(value: Value) -> list[str]:

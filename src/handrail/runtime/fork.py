@@ -253,8 +253,6 @@ def _commit_fork(world: World, call: Call, render: ReplyRenderer, made: _NewFork
     )
     if not world.runs.commit(turn):
         return None
-    if world.mirror:
-        world.mirror(run.id, ())
     world.feed.announce(RunChange(run.id, after.revision))
     return reply
 
@@ -272,4 +270,4 @@ def _fork_entries(caller: Caller, made: _NewFork, started: tuple[Entry, ...]) ->
         data = {"overrides": made.overrides, "stood": made.old.last_state, **describe_caller(caller)}
         yield Entry(EntryKind.STEP_OVERRIDDEN, state, agent, data)
     yield from others
-    yield from (comment.entry for comment in made.old.stored.unheard)
+    yield from (comment.entry for comment in made.old.stored.undelivered)

@@ -64,7 +64,7 @@ class StoredRun(Struct, frozen=True):
     - `opened`: when each open step was opened, where that is known.
     - `active`: when the run was last called, or its current step was read.
     - `adopted`: set if the run was taken as a person or a clone left it; the next turn journals it.
-    - `unheard`: comments that no reply has delivered to the agent yet; the last ones if there are very many.
+    - `undelivered`: comments that no reply has delivered yet; the last ones if there are very many.
     """
 
     run: Run
@@ -77,7 +77,7 @@ class StoredRun(Struct, frozen=True):
     opened: Mapping[int, datetime] = field(default_factory=dict)
     trouble: Trouble | None = None
     adopted: str = ""
-    unheard: tuple["JournalEntry", ...] = ()
+    undelivered: tuple["JournalEntry", ...] = ()
 
 
 class StepStatus(StrEnum):

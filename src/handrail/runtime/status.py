@@ -92,8 +92,8 @@ def _attempt_report(world: World, call: Call, render: ReplyRenderer) -> Reply | 
 
 def _note_told_comments(world: World, call: Call) -> None:
     """Journal the delivery of comments where the call journals nothing else."""
-    if call.told:
-        world.runs.note(call.run, world.clock.now(), attach_caller(call.told, call.caller))
+    if call.deliveries:
+        world.runs.note(call.run, world.clock.now(), attach_caller(call.deliveries, call.caller))
 
 
 def reissue_tokens(world: World, stored: StoredRun, call: Call, render: ReplyRenderer) -> Reply | None:
@@ -104,7 +104,7 @@ def reissue_tokens(world: World, stored: StoredRun, call: Call, render: ReplyRen
         Entry(EntryKind.TOKEN_GENERATED, step.state, find_agent(workflow, step.state), {"why": _RECOVER})
         for step in stored.run.open
     )
-    entered = attach_caller((*entries, *call.told), call.caller)
+    entered = attach_caller((*entries, *call.deliveries), call.caller)
     if issued.tokens and not world.runs.renew_tokens(stored, issued.hashes, at, entered):
         return None
     return render(Outcome(Accepted(stored.run), stored, workflow, issued.tokens))

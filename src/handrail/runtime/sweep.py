@@ -100,7 +100,7 @@ def _abandon_if_quiet(
         entries=(Entry(EntryKind.WORKFLOW_ABANDONED, data={"reason": reason}),),
         marks={AUTO_ABANDONED_MARK: "true"},
         only_if=still_quiet,
-        aside=True,
+        unattended=True,
     )
     reply = take_turn(world, call, lambda outcome: {"accepted": isinstance(outcome.decision, Accepted)})
     return bool(reply["accepted"])

@@ -113,10 +113,10 @@ class Call(Struct, frozen=True):
     - `only_if`: checks an existing run. If it returns False, the call is refused (`moved_on`) and the journal
       gets no entry.
     - `external`: a person did the step by hand. The journal says so; the step meets the same contract.
-    - `answered`: returns the earlier reply if this same call already moved the run here; then nothing moves.
-    - `tells`: returns data for the step's journal entry, given the run after the turn.
-    - `told`: entries that are journaled whatever the outcome.
-    - `aside`: no agent reads the reply, so unheard comments wait for the next one.
+    - `find_earlier_reply`: returns the reply if this call already moved the run here; then nothing moves.
+    - `journal_data`: returns data for the step's journal entry, given the run after the turn.
+    - `deliveries`: entries about delivered comments; journaled whatever the outcome.
+    - `unattended`: no agent reads the reply, so undelivered comments wait for the next one.
     - `claims`: the decoded token, if the face already decoded it to find the run.
     """
 
@@ -129,10 +129,10 @@ class Call(Struct, frozen=True):
     marks: Mapping[str, Value] | None = None
     only_if: Callable[[StoredRun], bool] | None = None
     external: bool = False
-    answered: Callable[[StoredRun], Reply | None] | None = None
-    tells: Callable[[Run], Mapping[str, Value]] | None = None
-    told: tuple[Entry, ...] = ()
-    aside: bool = False
+    find_earlier_reply: Callable[[StoredRun], Reply | None] | None = None
+    journal_data: Callable[[Run], Mapping[str, Value]] | None = None
+    deliveries: tuple[Entry, ...] = ()
+    unattended: bool = False
     claims: TokenClaims | None = None
 
 
@@ -244,10 +244,10 @@ def get_workflow(world: World, run: Run) -> Workflow:
 
 def attach_comments(call: Call, render: ReplyRenderer, stored: StoredRun) -> tuple[Call, ReplyRenderer]:
     """Return the call and its renderer, extended so that the reply carries the comments not yet delivered."""
-    if call.aside or not stored.unheard:
+    if call.unattended or not stored.undelivered:
         return call, render
-    entry, lines = prepare_delivery(stored.unheard)
-    return replace(call, told=(entry,)), lambda outcome: {**render(outcome), COMMENTS_KEY: lines}
+    entry, lines = prepare_delivery(stored.undelivered)
+    return replace(call, deliveries=(entry,)), lambda outcome: {**render(outcome), COMMENTS_KEY: lines}
 
 
 def _check_call_token(world: World, call: Call, render: ReplyRenderer, loaded: _LoadedCall) -> Reply | None:
@@ -260,7 +260,7 @@ def _check_call_token(world: World, call: Call, render: ReplyRenderer, loaded: _
         case RejectedToken():
             return refuse_token(world, call, render, Outcome(check.refused, stored, workflow), check)
         case ValidToken(step):
-            earlier_reply = call.answered(stored) if call.answered else None
+            earlier_reply = call.find_earlier_reply(stored) if call.find_earlier_reply else None
             if earlier_reply is not None:
                 return earlier_reply
             loaded = _LoadedCall(stored, workflow, bind_event_to_step(call.event, step), loaded.proposal)
@@ -370,7 +370,7 @@ def _commit_decision(
         closed=record.closed,
         opened=record.opened,
         artifacts=record.artifacts,
-        entries=attach_caller((*record.entries, *call.entries, *call.told), call.caller),
+        entries=attach_caller((*record.entries, *call.entries, *call.deliveries), call.caller),
         finals=resolved.finals,
         passages=build_history_items(decision, event),
         describes=resolved.describes,
@@ -381,10 +381,12 @@ def _commit_decision(
     )
     if not world.runs.commit(turn):
         return None
+    change = RunChange(run.id, after.revision)
     if world.mirror:
         files = accepted.context.snapshot.files_read
-        world.mirror(run.id, build_file_artifacts(workflow, accepted.context.run, files))
-    world.feed.announce(RunChange(run.id, after.revision))
+        world.mirror(change, build_file_artifacts(workflow, accepted.context.run, files))
+    else:
+        world.feed.announce(change)
     return reply
 
 
@@ -403,7 +405,7 @@ def _record_decision(world: World, call: Call, accepted: _AcceptedDecision) -> T
         tuple([world.ids.new_id() for _ in range(len(read_offered_artifacts(event)) + completed)]),
         token=bool(call.token),
         external=call.external,
-        more=call.tells(after) if call.tells else {},
+        more=call.journal_data(after) if call.journal_data else {},
         kept=world.runs.steps(after.id) if completed else None,
     )
     return build_turn_record(decided)
@@ -431,11 +433,10 @@ def _reply_without_commit(
     stored = accepted.loaded.stored
     recorded = _record_decision(world, call, accepted).entries
     stayed = [entry for entry in recorded if entry.kind is EntryKind.STEP_STAYED]
-    entries = (*stayed, *attach_caller(call.told, call.caller))
+    entries = (*stayed, *attach_caller(call.deliveries, call.caller))
     world.runs.note(stored.run.id if stored.revision else "", accepted.context.at, entries)
-    if world.mirror:
-        world.mirror(stored.run.id, ())
-    world.feed.announce(RunChange(stored.run.id, stored.revision))
+    publish = world.mirror or world.feed.announce
+    publish(RunChange(stored.run.id, stored.revision))
     loaded = replace(accepted.loaded, stored=replace(stored, run=accepted.decision.run))
     resolved, texts = _resolve_decision(accepted)
     tokens = _unspent_tokens(world, loaded, call.token)
@@ -452,7 +453,7 @@ def refuse_call(world: World, call: Call, render: ReplyRenderer, outcome: Outcom
         run = outcome.stored.run.id if outcome.stored and outcome.stored.revision else ""
         entries = (
             _refusal_entry_with_caller(call, outcome, outcome.decision),
-            *attach_caller(call.told, call.caller),
+            *attach_caller(call.deliveries, call.caller),
         )
         world.runs.note(run, world.clock.now(), entries)
     return render(outcome)
@@ -470,7 +471,7 @@ def refuse_token(
         return refuse_call(world, call, render, outcome)
     outcome = replace(outcome, tokens=issued.tokens)
     entries = attach_caller(
-        (*rejected.entries, _refusal_entry_with_caller(call, outcome, rejected.refused), *call.told),
+        (*rejected.entries, _refusal_entry_with_caller(call, outcome, rejected.refused), *call.deliveries),
         call.caller,
     )
     renewed = world.runs.renew_tokens(stored, issued.hashes, world.clock.now(), entries)

@@ -1,6 +1,7 @@
 """A run kept elsewhere shows up in the common store; its mirror can be lost or damaged, and made again."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ class Elsewhere:
         flow = pinned(ELSEWHERE)
         assert flow.workflow is not None
         self.new = NewRun(flow.workflow, Origin("elsewhere", authority, "/projects/one"), flow.definition)
-        mirror = self.projection.mirror(self.runs)
+        mirror = partial(self.projection.update, self.runs)
         self.desk = Desk(self.runs, more={"lifetime": None, "mirror": mirror})
         self.clock, self.run = self.desk.clock, self.desk.ids.new_id()
 

@@ -210,7 +210,7 @@ class SkillSessions:
             runs = self._open_folder(followed)
         serving, project = self._serving, self._projects.name_of(folder.project)
         return SkillSession(
-            project, followed, *open_folder_world(serving.world, followed, lambda _: runs, serving.mirror)
+            project, followed, *open_folder_world(serving.world, followed, lambda _: runs, serving.copy_run)
         )
 
     def _graph(self, folder: RunFolder, stored: StoredRun, wanted: str) -> Workflow | Refused:
@@ -360,8 +360,8 @@ class SkillsFace:
             event,
             caller,
             str(given.get(TOKEN_ARGUMENT, "")),
-            answered=lambda stored: _find_repeated_reply(session, event, stored),
-            tells=lambda run: _journal_data(session, event, run),
+            find_earlier_reply=lambda stored: _find_repeated_reply(session, event, stored),
+            journal_data=lambda run: _journal_data(session, event, run),
         )
         return take_turn(session.world, call, renderer.reply)
 

@@ -204,7 +204,7 @@ class SpellsFace:
         if root not in self._tasks:
             folder = RunFolder(root, self._workflow)
             self._tasks[root] = _ProjectTask(
-                *open_folder_world(self._serving.world, folder, self._open_folder, self._serving.mirror)
+                *open_folder_world(self._serving.world, folder, self._open_folder, self._serving.copy_run)
             )
         return self._tasks[root]
 
@@ -333,7 +333,7 @@ def _take_permitted_turn(
     """
     reached = False
 
-    def answered(stored: StoredRun) -> Reply | None:
+    def refuse_without_permit(stored: StoredRun) -> Reply | None:
         nonlocal reached
         reached = True
         if taken is not None:
@@ -344,7 +344,7 @@ def _take_permitted_turn(
         )
         return refuse_call(world, call, renderer.reply, Outcome(refused, stored, renderer.workflow))
 
-    reply = take_turn(world, replace(call, answered=answered), renderer.reply)
+    reply = take_turn(world, replace(call, find_earlier_reply=refuse_without_permit), renderer.reply)
     if taken is not None:
         taken.used = reached and "code" not in reply
     return reply

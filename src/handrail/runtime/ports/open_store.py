@@ -15,8 +15,8 @@ from msgspec import Struct
 from handrail.engine.facts import Value
 from handrail.runtime.ports.access import AccessTokens, ProjectRegistry
 from handrail.runtime.ports.queries import Measures, RunQueries
-from handrail.runtime.ports.turn import Changes, Files, Mirror, Runs
-from handrail.runtime.records import Artifact, StoredRun
+from handrail.runtime.ports.turn import Changes, Files, Mirror, RunCopier, RunJournal, Runs
+from handrail.runtime.records import Artifact, RunChange, StoredRun
 from handrail.runtime.resolve import ResolvedEffects
 from handrail.runtime.store_address import StoreLocation
 from handrail.runtime.world import World
@@ -115,10 +115,10 @@ class RunMirrors(Protocol):
     def projects(self) -> tuple[str, ...]:
         """Return the roots of the projects in this store."""
 
-    def mirror(self, source: Runs) -> Mirror:
-        """Return a function that updates the mirror of a run of this other store."""
+    def update(self, source: RunJournal, change: RunChange, papers: tuple[Artifact, ...] = ()) -> None:
+        """Update the mirror of a run and announce the change. Never fails for a fault but `SyncFailed`."""
 
-    def rebuild(self, source: Runs, run: str, papers: tuple[Artifact, ...] = ()) -> int:
+    def rebuild(self, source: RunJournal, run: str, papers: tuple[Artifact, ...] = ()) -> int:
         """Rebuild the mirror of a run if it contradicts the run's journal, else update it.
 
         `papers` are the run's files as they are now. Return how many journal entries were copied.
@@ -164,7 +164,7 @@ class ServingStore(Struct, frozen=True):
     - `side_writer`: runs turns that wait for other programs, so that other turns do not wait for those.
     - `secret`: signs what the server must recognise again.
     - `sweep`: abandons idle runs and returns their ids; call it every `sweep_seconds`.
-    - `mirror`: returns the mirror of another store's runs.
+    - `copy_run`: mirrors a run of another store, after the call that runs now was answered.
     - `queries_for_projects`: returns queries limited to the projects with these roots.
     - `measure_load`: returns the backlog. Raises a fault if the store cannot be read.
     - `measures`: counts over all projects; None where the caller may not see every project.
@@ -180,7 +180,7 @@ class ServingStore(Struct, frozen=True):
     sweep_seconds: float
     access: AccessTokens
     registry: ProjectRegistry
-    mirror: Callable[[Runs], Mirror]
+    copy_run: RunCopier
     queries_for_projects: Callable[[Callable[[], Sequence[str]]], RunQueries]
     measure_load: Callable[[], StoreLoad]
     measures: Measures | None
@@ -198,6 +198,9 @@ class FolderRuns(Runs, Files, Protocol):
 
     def load_current(self) -> StoredRun:
         """Return the current run of the folder; at revision 0 if it has not begun."""
+
+    def mirror_with(self, copy: RunCopier) -> Mirror:
+        """Return a function that copies the run as it is at that moment; `copy` may work later."""
 
     def repair(self, at: datetime, *, adopt: str = "", restore: int = 0) -> StoredRun:
         """Put the run into the state `adopt`, or back to revision `restore`. What is replaced is kept."""

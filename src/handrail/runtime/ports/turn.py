@@ -270,11 +270,31 @@ class IdSource(Protocol):
         """Return six random bytes."""
 
 
-class Mirror(Protocol):
+class RunJournal(Protocol):
+    """A run and its journal, to be copied."""
+
+    def load(self, run: str) -> StoredRun | None:
+        """Return the run; None if it does not exist."""
+
+    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[JournalEntry, ...]:
+        """Return at most `most` journal entries of the run, in order, that follow entry number `after`."""
+
+
+class RunCopier(Protocol):
     """Copies a run that is kept elsewhere into the common store, so that it can be shown there."""
 
-    def __call__(self, run: str, papers: tuple[Artifact, ...] = ()) -> None:
-        """Update the copy of the run. `papers` are its files; each content is stored once."""
+    def __call__(self, source: RunJournal, change: RunChange, papers: tuple[Artifact, ...] = ()) -> None:
+        """Update the copy of the run, then announce the change. `papers` are its files.
+
+        In a server that happens once the caller has the reply: no answer waits for the copy.
+        """
+
+
+class Mirror(Protocol):
+    """Copies the run of one store after each change."""
+
+    def __call__(self, change: RunChange, papers: tuple[Artifact, ...] = ()) -> None:
+        """Update the copy. `papers` are the files of the run; each content is stored once."""
 
 
 class Feed(Protocol):

@@ -24,7 +24,7 @@ from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.errors import DiskFull, NotWritable, Unreadable, UnsafePath
 from handrail.runtime.journal import get_run_after
 from handrail.runtime.ports.queries import StepRow
-from handrail.runtime.ports.turn import StateFileFormat, Workspace
+from handrail.runtime.ports.turn import Mirror, RunCopier, StateFileFormat, Workspace
 from handrail.runtime.records import StoredRun, Turn
 from handrail.runtime.resolve import hash_content
 from handrail.stores.files import recovery, redo_log
@@ -137,6 +137,27 @@ class _View:
     recovered: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class CapturedRun:
+    """The run of a folder and its history, read together. `pending` is a line that the history lacks."""
+
+    stored: StoredRun
+    history: bytes | None
+    pending: bytes
+
+    def load(self, run: str) -> StoredRun | None:
+        """Return the run, or None for another id."""
+        return self.stored if run in {"", self.stored.run.id} else None
+
+    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[records.JournalEntry, ...]:
+        """Return entries, numbered from 1 in the order of the history."""
+        ours = self.stored.run.id
+        if run not in {"", ours}:
+            return ()
+        found = _number_entries(ours, redo_log.read_lines(self.history, self.pending))
+        return tuple(islice(found, after, after + most))
+
+
 class FileRuns:
     """`Runs` for the one run of a folder.
 
@@ -198,7 +219,9 @@ class FileRuns:
         comments = tuple(redo_log.read_lines(data, plan.pending, _COMMENT_KIND_PREFIX))
         if not comments:
             return stored
-        return replace(stored, unheard=find_undelivered_comments(_number_entries(stored.run.id, comments)))
+        return replace(
+            stored, undelivered=find_undelivered_comments(_number_entries(stored.run.id, comments))
+        )
 
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn. Return False if the run or a file that it writes has changed."""
@@ -259,14 +282,18 @@ class FileRuns:
 
     def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[records.JournalEntry, ...]:
         """Return entries, numbered from 1 in the order of the history."""
+        return self.capture().entries(run, after, most)
+
+    def mirror_with(self, copy: RunCopier) -> Mirror:
+        """Return a function that copies the run as it is at that moment; `copy` may work later."""
+        return lambda change, papers=(): copy(self.capture(), change, papers)
+
+    def capture(self) -> "CapturedRun":
+        """Return the run and its journal as they are now. Reading them later opens no file."""
         with self._view() as view:
             plan = self._recovery_plan(view)
-            data = view.snapshot.read(redo_log.HISTORY_FILE)
-        ours = build_stored_run(plan, self._idle).run.id
-        if run not in {"", ours}:
-            return ()
-        found = _number_entries(ours, redo_log.read_lines(data, plan.pending))
-        return tuple(islice(found, after, after + most))
+            stored = build_stored_run(plan, self._idle)
+            return CapturedRun(stored, view.snapshot.read(redo_log.HISTORY_FILE), plan.pending)
 
     def steps(self, run: str) -> tuple[StepRow, ...]:  # noqa: ARG002 - required by `Runs`
         """Return nothing: the state file has only the open step."""

@@ -12,11 +12,12 @@ from typing import Any, Final
 from handrail.runtime.entries import EntryKind
 from handrail.runtime.errors import Fault, SyncFailed
 from handrail.runtime.ports.queries import iterate_pages
-from handrail.runtime.ports.turn import Mirror, Runs
+from handrail.runtime.ports.turn import Feed, RunJournal
 from handrail.runtime.records import (
     Artifact,
     JournalEntry,
     RecordedCall,
+    RunChange,
     StepStatus,
     StoredRun,
     Turn,
@@ -37,32 +38,30 @@ _CLOSING_STATUS: Final = {
 
 
 class SqlRunMirrors:
-    """`RunMirrors` in the tables of a database."""
+    """`RunMirrors` in the tables of a database. Changes are announced in the `feed`, if there is one."""
 
-    def __init__(self, database: SqlDatabase) -> None:
-        self._database = database
+    def __init__(self, database: SqlDatabase, feed: Feed | None = None) -> None:
+        self._database, self._feed = database, feed
         self._sql = database.sql("projection.sql")
         self._turn = database.sql()
 
-    def mirror(self, source: Runs) -> Mirror:
-        """Return a function that updates the mirror of a run. After a fault, the next call catches up."""
-
-        def update_mirror(run: str, papers: tuple[Artifact, ...] = ()) -> None:
-            try:
-                self.catch_up(source, run, papers)
-            except SyncFailed:
-                raise
-            except Fault:
-                return
-
-        return update_mirror
+    def update(self, source: RunJournal, change: RunChange, papers: tuple[Artifact, ...] = ()) -> None:
+        """Update the mirror of a run and announce the change. After a fault, the next update catches up."""
+        try:
+            self.catch_up(source, change.run, papers)
+        except SyncFailed:
+            raise
+        except Fault:
+            return
+        if self._feed:
+            self._feed.announce(change)
 
     def projects(self) -> tuple[str, ...]:
         """Return the roots of the projects that the store knows."""
         with self._database.read() as execute:
             return tuple(root for (root,) in execute(self._sql["projects"], ()))
 
-    def catch_up(self, source: Runs, run: str, papers: tuple[Artifact, ...] = ()) -> int:
+    def catch_up(self, source: RunJournal, run: str, papers: tuple[Artifact, ...] = ()) -> int:
         """Copy entries that are missing here and return how many; store each text of `papers` once."""
         stored = source.load(run)
         if stored is None or not stored.revision:
@@ -84,7 +83,7 @@ class SqlRunMirrors:
                 execute(self._sql["keep_paper"], (key, *values, paper.content))
         return len(new)
 
-    def rebuild(self, source: Runs, run: str, papers: tuple[Artifact, ...] = ()) -> int:
+    def rebuild(self, source: RunJournal, run: str, papers: tuple[Artifact, ...] = ()) -> int:
         """Delete the mirror of a run if it differs from the run's journal; then bring it up to date."""
         with self._database.read() as execute:
             known = execute(self._sql["projected"], (run,)).fetchone()

@@ -77,7 +77,7 @@ def decode_run(data: bytes | str) -> Run:
         raise ValueError("nested too deeply to be a run") from deep
 
 
-def read_run_rows(rows: Sequence[Sequence[Any]], unheard: tuple[JournalEntry, ...]) -> StoredRun:
+def read_run_rows(rows: Sequence[Sequence[Any]], undelivered: tuple[JournalEntry, ...]) -> StoredRun:
     """Build a run from its rows, one for each open step. The run's columns come first, the step's last."""
     (
         record,
@@ -110,7 +110,7 @@ def read_run_rows(rows: Sequence[Sequence[Any]], unheard: tuple[JournalEntry, ..
         parse_time(active),
         tokens,
         opened,
-        unheard=unheard,
+        undelivered=undelivered,
     )
 
 

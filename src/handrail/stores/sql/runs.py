@@ -67,7 +67,9 @@ class BaseSqlRuns:
         found = self._tables.peek(self._sql["run"], (self._query_text(run),))
         if not found:
             return None
-        return rows.read_run_rows(found, self._unheard_comments(run) if rows.has_comments(found) else ())
+        return rows.read_run_rows(
+            found, self._load_undelivered_comments(run) if rows.has_comments(found) else ()
+        )
 
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn in one transaction. Return False if the revision has changed.
@@ -165,7 +167,7 @@ class BaseSqlRuns:
         """Return a name that the database accepts. A name that it cannot hold matches nothing."""
         return clean_query_text(name)
 
-    def _unheard_comments(self, run: str) -> tuple[JournalEntry, ...]:
+    def _load_undelivered_comments(self, run: str) -> tuple[JournalEntry, ...]:
         """Return the comments that the run's agent has not received yet."""
         found = self._tables.peek(
             self._tables.sql("questions.sql")["remarks_of"], (self._query_text(run), MAX_COMMENT_ENTRIES)

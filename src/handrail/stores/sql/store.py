@@ -27,7 +27,7 @@ from handrail.stores.sql.runs import POLL_SECONDS, BaseSqlRuns, SqlFeed, SqliteR
 from handrail.stores.sql.schema import SqlDatabase
 from handrail.stores.sql.sqlite import SqliteDatabase, open_copy_target
 from handrail.stores.sql.summaries import SqlMeasures
-from handrail.stores.sql.writer import BatchOpener, Writer
+from handrail.stores.sql.writer import BatchOpener, Writer, run_after_call
 
 if TYPE_CHECKING:
     from handrail.stores.sql.copy import CopyTarget
@@ -111,7 +111,7 @@ def _open_serving_store(
 ) -> Iterator[ServingStore]:
     """Open what a server needs of these tables for the block, with so many writer threads."""
     limits = read_idle_limits()
-    world, projection = _build_world(runs, feed), SqlRunMirrors(tables)
+    world, mirrors = _build_world(runs, feed), SqlRunMirrors(tables, feed)
     idle_workers = (tables, SqlMeasures(tables))
     writer, aside = (
         Writer(*idle_workers, threads=threads, together=together),
@@ -138,11 +138,11 @@ def _open_serving_store(
             limits.sweep_seconds,
             SqlAccessTokens(tables),
             SqlProjectRegistry(tables),
-            projection.mirror,
+            partial(run_after_call, mirrors.update),
             partial(SqlRunQueries, tables),
             measure_load,
             SqlMeasures(tables),
-            projection.projects,
+            mirrors.projects,
         )
     finally:
         writer.close()

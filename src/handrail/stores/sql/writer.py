@@ -9,8 +9,9 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Lock, Thread, local
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from handrail.runtime.errors import Busy, Fault
@@ -141,6 +142,18 @@ class _LoopWaker:
                 over.set_result(None)
 
 
+_thread: Final = local()
+"""What the call of this thread left for the time after its answer; unset where no call runs."""
+
+
+def run_after_call(work: Callable[..., None], *arguments: object) -> None:
+    """Run work that no answer waits for: after the call of this thread was answered, or now without one."""
+    if getattr(_thread, "later", None) is None:
+        work(*arguments)
+    else:
+        _thread.later.append(partial(work, *arguments))
+
+
 class Writer:
     """Runs calls one after the other in each of `threads`. When none waits, `resting` do their idle work.
 
@@ -234,7 +247,19 @@ class Writer:
                     self._idle_lock.release()
 
     def _run_calls(self, piece: _WorkItem[Any]) -> None:
-        """Run the call and wake its waiter. Calls that already wait run with it and share one sync."""
+        """Run the call and wake its waiter, then do what it left for later.
+
+        Calls that already wait run with it and share one sync.
+        """
+        _thread.later = []
+        try:
+            self._answer_calls(piece)
+        finally:
+            later, _thread.later = _thread.later, None
+            for work in later:
+                _run_unwatched(work)
+
+    def _answer_calls(self, piece: _WorkItem[Any]) -> None:
         if self._together is None or self._queue.empty():
             if piece.do():
                 piece.tell()
@@ -265,12 +290,17 @@ class Writer:
         for worker in self._idle_workers:
             if not self._queue.empty():
                 return
-            try:
-                worker.do_idle_work()
-            except Fault:
-                continue
-            except Exception:
-                log.exception("what could wait went wrong; turns go on")
+            _run_unwatched(worker.do_idle_work)
+
+
+def _run_unwatched(work: Callable[[], None]) -> None:
+    """Run work whose result nobody waits for. A disk that fails is reported by the next call that writes."""
+    try:
+        work()
+    except Fault:
+        return
+    except Exception:
+        log.exception("what could wait went wrong; turns go on")
 
 
 def _take_result(piece: _WorkItem[Result]) -> Result:

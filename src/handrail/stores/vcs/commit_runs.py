@@ -210,7 +210,9 @@ class VcsCommitRuns:
         if known is None:
             return StoredRun(new, origin, revision)
         run = replace(new, lifecycle=Lifecycle.RUNNING, steps=known.run.steps)
-        return StoredRun(run, known.origin, revision, known.started, known.updated, unheard=known.unheard)
+        return StoredRun(
+            run, known.origin, revision, known.started, known.updated, undelivered=known.undelivered
+        )
 
     def _record(self, turn: Turn) -> None:
         """Add the turn to the common store, after whatever other processes have added."""
