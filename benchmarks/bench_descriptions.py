@@ -13,17 +13,18 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+from handrail.app.app import App
 from handrail.app.faces import Answer
 from handrail.app.projects import Projects
+from handrail.app.stores import ProjectRuns, open_store
 from handrail.app.trust import TrustStore
 from handrail.engine.model import Workflow
 from handrail.mcp.faces.planner import PlannerFace
-from handrail.runtime.ports.open_store import ServingStore
-from handrail.runtime.ports.turn import ProcessResult
+from handrail.runtime.ports.open_store import Store
+from handrail.runtime.ports.turn import Descriptions, ProcessResult
 from handrail.runtime.records import Caller
 from handrail.runtime.system import RandomIds, SubprocessRunner
 from handrail.runtime.world import PinnedWorkflow, World
-from handrail.stores.sql.store import open_serving
 from handrail.stores.vcs.commands import build_environment
 from handrail.stores.vcs.commit_runs import VcsCommitRuns, open_description
 from handrail.stores.vcs.git import PLAN_REF
@@ -113,10 +114,22 @@ def entry(kind: int, data: bytes) -> bytes:
     return bytes(head) + zlib.compress(data, 1)
 
 
+class Opened(ProjectRuns):
+    """Opens every run in these descriptions."""
+
+    def __init__(self, descriptions: Descriptions) -> None:
+        super().__init__()
+        self._given = descriptions
+
+    def open_commit_run(self, root: Path, world: World, workflow: Workflow) -> VcsCommitRuns:
+        """Open the run."""
+        return VcsCommitRuns(self._given, world.runs, root, workflow)
+
+
 class Bench:
     """A repository, a store on it, the face `planner` over that store; and another one for bare programs."""
 
-    def __init__(self, kind: str, folder: Path, env: dict[str, str], served: ServingStore) -> None:
+    def __init__(self, kind: str, folder: Path, env: dict[str, str], store: Store) -> None:
         beside = folder.with_name(f"{kind}-bare")
         for place in (folder, beside):
             place.mkdir()
@@ -129,13 +142,10 @@ class Bench:
         self.runner = Counted(build_environment(env))
         self.store = open_description(self.runner, self.runner, folder, RandomIds(), kind).descriptions
         projects = Projects((folder,), TrustStore())
-        flow = projects.shelf("").find_pinned("planner")
+        flow = projects.definitions("").find_pinned("planner")
         if not isinstance(flow, PinnedWorkflow) or flow.workflow is None:
             sys.exit("the workflow `planner` cannot be read")
-        self.face = PlannerFace(served, projects, flow.workflow, self._opened)
-
-    def _opened(self, root: Path, world: World, workflow: Workflow) -> VcsCommitRuns:
-        return VcsCommitRuns(self.store, world.runs, root, workflow)
+        self.face = PlannerFace(App(store, projects, project_runs=Opened(self.store)), flow.workflow)
 
     def text(self) -> str:
         """A plan that was not there before."""
@@ -191,9 +201,9 @@ def main() -> None:
         (home / ".config" / "jj" / "config.toml").write_text('[user]\nname = "A"\nemail = "a@example.org"\n')
         (home / ".gitconfig").write_text("[user]\n\tname = A\n\temail = a@example.org\n")
         env = {"HOME": folder, "PATH": f"{TOOLS}:{os.environ['PATH']}"}
-        with open_serving(home / "store" / "handrail.db") as served:
+        with open_store(home / "store" / "handrail.db") as store:
             for kind in ("jj", "git"):
-                measure(Bench(kind, home / kind, env, served))
+                measure(Bench(kind, home / kind, env, store))
 
 
 if __name__ == "__main__":

@@ -12,9 +12,9 @@ import pytest
 from mcp import Client
 from mcp_types import Prompt, Tool
 
+from handrail.app.app import open_app
 from handrail.app.faces import FACES, StepsStatus
 from handrail.app.run_view import CODE_MEANINGS, AwaitedThing
-from handrail.app.stores import Stores
 from handrail.cli.doctor import CheckStatus
 from handrail.documents.plan.stages import Phase
 from handrail.engine.lifecycle import LIFECYCLE_TABLE, LifecycleTrigger
@@ -24,7 +24,7 @@ from handrail.mcp.addresses import Spelling
 from handrail.mcp.faces.commits import CommitsStatus
 from handrail.mcp.faces.replies import StepsAction
 from handrail.mcp.faces.skills import SkillsAction
-from handrail.mcp.server import FaceServer, build_local_server
+from handrail.mcp.server import FaceServer, build_server
 from handrail.runtime.entries import EntryKind
 from handrail.runtime.errors import FAULTS, Fault, FaultCode
 from handrail.runtime.ports.access import AccessScope
@@ -105,10 +105,10 @@ async def _list(server: FaceServer) -> Listed:
 def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, Spelling], Listed]]:
     """A function that lists what the server of a face offers in an empty project."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    project, app = tmp_path / "project", Stores()
+    project = tmp_path / "project"
     project.mkdir()
-    with app.open_serving(tmp_path / "handrail.db") as serving:
-        yield lambda face, names: asyncio.run(_list(build_local_server(serving, app, [project], face, names)))
+    with open_app(tmp_path / "handrail.db", [project]) as app:
+        yield lambda face, names: asyncio.run(_list(build_server(app, face, names)))
 
 
 def _fields(schema: Mapping[str, Any], depth: int = DEPTH) -> Iterator[str]:

@@ -13,10 +13,10 @@ from unittest.mock import patch
 from mcp import Client
 from mcp_types import Prompt, Tool
 
+from handrail.app.app import open_app
 from handrail.app.faces import FACES
-from handrail.app.stores import Stores
 from handrail.mcp.addresses import Spelling
-from handrail.mcp.server import FaceServer, build_local_server
+from handrail.mcp.server import FaceServer, build_server
 from handrail.stores.sql.sqlite import SqliteDatabase
 from tools.docs_pages import page, table
 
@@ -28,12 +28,8 @@ def served_page() -> str:
     with TemporaryDirectory() as name, patch.dict(os.environ, XDG_CONFIG_HOME=name):
         project = Path(name) / "project"
         project.mkdir()
-        opening = Stores()
-        with opening.open_serving(Path(name) / "handrail.db") as serving:
-            faces = {
-                face: build_local_server(serving, opening, [project], face, Spelling.PORTABLE)
-                for face in FACES
-            }
+        with open_app(Path(name) / "handrail.db", [project]) as app:
+            faces = {face: build_server(app, face, Spelling.PORTABLE) for face in FACES}
             parts = [part for face, server in faces.items() for part in _face(face, server)]
             common = asyncio.run(_common(faces[_FROM_THE_START]))
     return page(

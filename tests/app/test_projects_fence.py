@@ -9,7 +9,9 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
-from handrail.app.projects import FilteredFeed, FilteredRuns, filter_projects
+from handrail.app.app import open_app
+from handrail.app.projects import FilteredFeed, FilteredRuns, Projects
+from handrail.app.trust import TrustStore
 from handrail.engine.model import Actor, Event, Lifecycle
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.comments import write_comment
@@ -30,7 +32,6 @@ from handrail.runtime.ports.turn import Feed, Runs
 from handrail.runtime.records import Caller, RecordedCall, RunChange, StoredRun, Turn, project_id
 from handrail.stores.sql.queries import SqlRunQueries
 from handrail.stores.sql.runs import SqliteRuns
-from handrail.stores.sql.store import open_serving
 from helpers.resources import NOBODY, ROOT, made
 from helpers.turns import ORIGIN, Desk, sqlite
 
@@ -193,13 +194,21 @@ def test_a_feed_reports_only_what_is_inside(desk: Desk, runs: SqliteRuns) -> Non
 
 
 def test_which_projects_are_inside_is_asked_anew_each_time(tmp_path: Path) -> None:
-    roots = [ROOT]
-    with open_serving(tmp_path / "handrail.db") as opened:
-        behind = filter_projects(opened, lambda: roots)
-        desk = Desk(opened.world.runs)
+    class Changing(Projects):
+        """Projects that a person registers and removes meanwhile."""
+
+        @property
+        def roots(self) -> tuple[Path, ...]:
+            """Those of now."""
+            return tuple(roots)
+
+    roots = [Path(ROOT)]
+    with open_app(tmp_path / "handrail.db") as app:
+        behind = app.limit_to(Changing((), TrustStore()))
+        desk = Desk(app.world.runs)
         mine = desk.start(None, replace(ORIGIN, project=ROOT))["run"]
         assert behind.world.runs.load(mine) is not None
         roots.clear()
 
         assert behind.world.runs.load(mine) is None
-        assert behind.records.run(mine) is None
+        assert behind.runs.run(mine) is None

@@ -14,7 +14,6 @@ from typing import NoReturn
 import pytest
 from click.testing import CliRunner
 
-from handrail.app.stores import Stores
 from handrail.cli.main import cli
 from handrail.runtime.errors import FAULTS, Fault, SyncFailed
 from handrail.runtime.store_address import locate_store
@@ -190,7 +189,7 @@ def test_each_fault_is_a_failure_also_those_that_a_sound_disk_cannot_produce(
     def broken(*_: object) -> NoReturn:
         raise kind("it went wrong", "mend it")
 
-    monkeypatch.setattr(Stores, "store_exists", broken)
+    monkeypatch.setattr("handrail.cli.store.store_exists", broken)
     words = ["store", "check", "--store", str(tmp_path / "handrail.db")]
     done = CliRunner().invoke(cli, words)
 
@@ -206,7 +205,7 @@ def test_ctrl_c_at_an_instant_that_no_test_can_hit_is_status_130(
     def stopped(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Stores, "store_exists", stopped)
+    monkeypatch.setattr("handrail.cli.store.store_exists", stopped)
     words = ["store", "check", "--store", str(tmp_path / "handrail.db")]
 
     assert CliRunner().invoke(cli, words).exit_code == 130

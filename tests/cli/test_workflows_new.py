@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from handrail.app.app import open_app
 from handrail.app.definitions import Definitions
-from handrail.app.stores import Stores
 from handrail.app.trust import TrustStore, UntrustedFile
 from handrail.engine.lifecycle import START
 from handrail.engine.model import Accepted, Event
@@ -163,10 +163,10 @@ def started(project: Path, arguments: dict[str, object]) -> str:
     new = NewRun(found.workflow, origin, found.definition)
     inputs = arguments["inputs"]
     assert isinstance(inputs, dict)
-    with Stores().open_world(locate_store("")) as world:
-        run = world.ids.new_id()
+    with open_app(locate_store("")) as app:
+        run = app.world.ids.new_id()
         call = Call(run, Event(START, inputs), Caller(), "", new)
-        assert take_turn(world, call, lambda outcome: {"moved": isinstance(outcome.decision, Accepted)})[
+        assert take_turn(app.world, call, lambda outcome: {"moved": isinstance(outcome.decision, Accepted)})[
             "moved"
         ]
     return run

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from anyio.to_thread import run_sync
 
+from handrail.app.app import open_app
 from handrail.dashboard.hub import MAX_NAMED_RUNS, Hub, PageSubscription, Patch
 from handrail.runtime.errors import Unreadable
-from handrail.stores.sql.store import open_serving
 from helpers.history import GATE, played
 
 
@@ -41,8 +41,8 @@ def test_a_page_that_knows_little_is_told_that_any_run_may_have_changed(tmp_path
         runs = [play.start("", GATE) for _ in range(MAX_NAMED_RUNS + 60)]
 
     async def told(since: int | None) -> Patch | None:
-        with open_serving(tmp_path / "handrail.db") as opened:
-            hub = Hub(opened)
+        with open_app(tmp_path / "handrail.db") as app:
+            hub = Hub(app)
             async with hub.subscribe(since) as ear:
                 assert hub.page_count == 1
                 found = await ear.next_patch()
@@ -72,8 +72,8 @@ class Failing(Hub):
 
 def test_a_fake_store_that_cannot_be_read_once_is_read_again(tmp_path: Path) -> None:
     async def told() -> Patch | None:
-        with open_serving(tmp_path / "handrail.db") as opened:
-            async with Failing(opened).subscribe(None) as ear:
+        with open_app(tmp_path / "handrail.db") as app:
+            async with Failing(app).subscribe(None) as ear:
                 await ear.next_patch()
                 await run_sync(_play, tmp_path)
                 return await ear.next_patch()
@@ -85,8 +85,8 @@ def test_a_fake_store_that_cannot_be_read_once_is_read_again(tmp_path: Path) -> 
 
 def test_what_listens_when_the_server_ends_ends(tmp_path: Path) -> None:
     async def told() -> list[Patch | None]:
-        with open_serving(tmp_path / "handrail.db") as opened:
-            hub = Hub(opened)
+        with open_app(tmp_path / "handrail.db") as app:
+            hub = Hub(app)
             async with hub.subscribe(None) as ear:
                 first = await ear.next_patch()
                 hub.close()
@@ -102,8 +102,8 @@ def test_what_listens_when_the_server_ends_ends(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pages", [1, 50])
 def test_all_pages_hear_through_one_listener(tmp_path: Path, pages: int) -> None:
     async def told() -> set[tuple[str, ...] | None]:
-        with open_serving(tmp_path / "handrail.db") as opened:
-            hub = Hub(opened)
+        with open_app(tmp_path / "handrail.db") as app:
+            hub = Hub(app)
 
             async def one(ready: asyncio.Barrier) -> tuple[str, ...] | None:
                 async with hub.subscribe(None) as ear:

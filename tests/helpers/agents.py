@@ -112,7 +112,7 @@ class Stage:
             case "malformed":
                 yield from ((f"{kind} {token!a}", token) for token in MALFORMED)
             case "forged":
-                claims = decode_token(self.desk.serving.world.key, good)
+                claims = decode_token(self.desk.app.world.key, good)
                 assert isinstance(claims, TokenClaims)
                 yield kind, sign_token(bytes(32), claims)
             case "flipped":
@@ -143,7 +143,7 @@ class Stage:
         other = self.desk.start("paper")
         age = timedelta(minutes=11 if kind == "expired" else 0)
         claims = TokenClaims(NOBODY, 2, 2, self.desk.clock.now() - age, b"nonce!")
-        good = sign_token(self.desk.serving.world.key, claims)
+        good = sign_token(self.desk.app.world.key, claims)
         return Scene(NOBODY, dict(self._tokens(kind, good, good, other.token)), other.run)
 
     def _repeated(self, form: str, lifecycle: str) -> Scene:

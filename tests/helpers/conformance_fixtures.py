@@ -61,7 +61,7 @@ class Exhibits:
         named: Mapping[str, Sequence[str]] = {PLAIN: (), BROKEN: (), **others}
         self.tools: Sequence[Tool] = [_tool(name, needed) for name, needed in named.items()]
 
-    def find_standing(self, arguments: Mapping[str, Any], answer: Answer) -> RunStatus | None:  # noqa: ARG002 - as any face
+    def find_run_status(self, arguments: Mapping[str, Any], answer: Answer) -> RunStatus | None:  # noqa: ARG002 - as any face
         """Nowhere: there are no runs."""
         return None
 

@@ -12,11 +12,8 @@ from typing import Any, Final
 
 import mcp_types as types
 
-from handrail.app.app import App
+from handrail.app.app import App, open_app
 from handrail.app.asgi import parse_listen_address
-from handrail.app.projects import Projects
-from handrail.app.stores import Stores
-from handrail.app.trust import TrustStore
 from handrail.cli.serve_http import DashboardPages, make_dashboard_factory
 from handrail.dashboard.viewer import Dashboards
 from handrail.http.application import Backend
@@ -27,10 +24,7 @@ from handrail.mcp.addresses import Spelling
 from handrail.mcp.resources import Resources
 from handrail.mcp.server import Context, FaceServer
 from handrail.mcp.streamable_http import ServedProjects, Tenants
-from handrail.runtime.ports.open_store import ServingStore
-from handrail.runtime.sweep import read_idle_limits
 from handrail.runtime.system import SubprocessRunner
-from handrail.stores.sql.store import open_serving
 from handrail.stores.vcs.commands import MAX_STATUS_BYTES, read_vcs_status
 from helpers import conformance_fixtures
 from helpers.conformance_fixtures import PICTURE, RESOURCES, SOUND, TEMPLATE, Exhibits, embedded
@@ -153,32 +147,18 @@ def _messages(*parts: str | types.ImageContent | types.EmbeddedResource) -> type
     return types.GetPromptResult(messages=messages)
 
 
-def workshop(opened: ServingStore, project: Path) -> Workshop:
+def workshop(app: App) -> Workshop:
     """The server; beside the resources of the suite it has those of a real face."""
-    projects, programs = Projects([project], TrustStore()), SubprocessRunner({}, MAX_STATUS_BYTES)
-    resources = Resources(
-        opened.records,
-        lambda _: None,
-        projects,
-        read_idle_limits(),
-        opened.world.clock,
-        lambda root: read_vcs_status(programs, root),
-    )
+    programs = SubprocessRunner({}, MAX_STATUS_BYTES)
+    resources = Resources(app, lambda root: read_vcs_status(programs, root))
     listed = Exhibits({name: NEEDED.get(name, ()) for name in (*CONTENTS, *FIXTURES)})
-    return Workshop(App(Stores(), opened, projects), listed, resources, Spelling.PORTABLE)
+    return Workshop(app, listed, resources, Spelling.PORTABLE)
 
 
 if __name__ == "__main__":
-    with open_serving(Path(sys.argv[2])) as opened:
-        door = Authenticator(None, opened.world.clock)
-        made = workshop(opened, Path(sys.argv[1]))
-        pages = DashboardPages(
-            Dashboards(
-                make_dashboard_factory(opened, Stores(), ServedProjects(opened, {}, Path(sys.argv[2])))
-            ),
-            opened.secret,
-        )
-        behind = Backend(
-            Tenants((FACE,), lambda _face, _projects: made), Metrics(), opened.measure_load, pages
-        )
+    with open_app(Path(sys.argv[2]), [Path(sys.argv[1])]) as app:
+        door, made = Authenticator(None, app.clock), workshop(app)
+        boards = Dashboards(make_dashboard_factory(app, ServedProjects(app.store, {})))
+        tenants = Tenants((FACE,), lambda _projects: {FACE: made})
+        behind = Backend(tenants, Metrics(), app.store.measure_load, DashboardPages(boards, app.secret))
         run_http_server(parse_listen_address("127.0.0.1:0"), door, behind)

@@ -1,22 +1,19 @@
 """What the tests of hooks, briefs and permits share: a project, a store with real runs, a client's hook."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from handrail.app.app import App, open_app
 from handrail.app.faces import StepsStatus
-from handrail.app.projects import Projects
-from handrail.app.stores import Stores
-from handrail.app.trust import TrustStore
 from handrail.clients.hooks import HOOK_HANDLERS, HookRequest
 from handrail.clients.permits import Permits
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.faces.spells import SpellsFace
 from handrail.mcp.faces.steps import StepsFace
-from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.records import Caller
 from handrail.runtime.store_address import locate_store
 from handrail.runtime.system import default_store_path
@@ -33,16 +30,14 @@ class Shop:
     root: Path
     store: str = ""
 
-    @contextmanager
-    def served(self) -> Iterator[ServingStore]:
-        """What a server has of the store."""
-        with Stores().open_serving(locate_store(self.store)) as opened:
-            yield opened
+    def served(self) -> AbstractContextManager[App]:
+        """What a server of the project has."""
+        return open_app(locate_store(self.store), [self.root])
 
     def step(self, **arguments: object) -> dict[str, Any]:
         """What the face `steps` answers."""
-        with self.served() as opened:
-            face = StepsFace(opened, Projects([self.root], TrustStore()), Spelling.PORTABLE)
+        with self.served() as app:
+            face = StepsFace(app, Spelling.PORTABLE)
             answer = face.call(face.tools[0], arguments, Caller(client="bench 1"))
         return dict(answer.reply)
 
@@ -57,10 +52,8 @@ class Shop:
         self, word: str, permits: Callable[[bytes], Permits | None] = lambda _: None, **arguments: object
     ) -> dict[str, Any]:
         """What the face `spells` answers to a word."""
-        with self.served() as opened:
-            key = opened.world.key
-            projects = Projects([self.root], TrustStore())
-            face = SpellsFace(opened, projects, spells(), Stores().open_folder, lambda: permits(key))
+        with self.served() as app:
+            face = SpellsFace(app, spells(), lambda: permits(app.world.key))
             (tool,) = [tool for tool in face.tools if tool.names == (word.lower(),)]
             return dict(face.call(tool, arguments, Caller(client="bench 1")).reply)
 

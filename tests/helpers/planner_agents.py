@@ -7,21 +7,22 @@ from pathlib import Path
 from typing import Final
 
 import handrail
+from handrail.app.app import App
 from handrail.app.catalog import read_source
 from handrail.app.faces import Question
 from handrail.app.projects import Projects
+from handrail.app.stores import ProjectRuns, open_store
 from handrail.app.trust import TrustStore
 from handrail.engine.model import Workflow
 from handrail.mcp.faces.commits import CommitsFace
 from handrail.mcp.faces.planner import PlannerFace
 from handrail.mcp.faces.shared import DescriptionFace
 from handrail.runtime.entries import EntryKind
-from handrail.runtime.ports.open_store import CommitRun, ServingStore
+from handrail.runtime.ports.open_store import CommitRun
 from handrail.runtime.ports.queries import RunFilter
 from handrail.runtime.ports.turn import Descriptions
 from handrail.runtime.records import Caller
 from handrail.runtime.world import World
-from handrail.stores.sql.store import open_serving
 from handrail.stores.vcs.commit_runs import VcsCommitRuns
 from handrail.workflows.load import load_workflow
 from helpers.replies import leaves
@@ -87,7 +88,7 @@ class PlanAgent:
 
     repo: Repo
     face: DescriptionFace
-    serving: ServingStore
+    app: App
     store: Descriptions
 
     def calls(self, tool: str, **given: object) -> Told:
@@ -113,8 +114,8 @@ class PlanAgent:
 
     def lifecycles(self) -> list[tuple[object, object]]:
         """From where to where the run went, as its journal has it."""
-        (row,) = self.serving.records.runs(RunFilter())
-        entries = [one.entry for one in self.serving.world.runs.entries(row.id)]
+        (row,) = self.app.runs.runs(RunFilter())
+        entries = [one.entry for one in self.app.world.runs.entries(row.id)]
         passed = [one.data for one in entries if one.kind is EntryKind.WORKFLOW_STATE_TRANSITION]
         assert {one["client"] for one in passed} == {"bench 1"}
         return [(one["from"], one["to"]) for one in passed]
@@ -127,14 +128,17 @@ def plan_agent(
     """Somebody at a server of this repository, with a store in this folder."""
     kept = store or repo.store()
 
-    def opened(root: Path, world: World, workflow: Workflow) -> CommitRun:
-        return VcsCommitRuns(kept, world.runs, root, workflow)
+    class Opened(ProjectRuns):
+        """Opens every run in the descriptions that are given."""
 
-    with open_serving(folder / "store" / "handrail.db") as made_:
+        def open_commit_run(self, root: Path, world: World, workflow: Workflow) -> CommitRun:
+            """Open the run."""
+            return VcsCommitRuns(kept, world.runs, root, workflow)
+
+    with open_store(folder / "store" / "handrail.db") as opened:
         make, workflow = FACES[face]
-        yield PlanAgent(
-            repo, make(made_, Projects((repo.folder,), TrustStore()), workflow, opened), made_, kept
-        )
+        app = App(opened, Projects((repo.folder,), TrustStore()), project_runs=Opened())
+        yield PlanAgent(repo, make(app, workflow), app, kept)
 
 
 TO_GOAL: Final = ("set_overarching_goal", {"goal": GOAL})

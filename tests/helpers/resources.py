@@ -1,6 +1,7 @@
 """A server's resources over a real store, filled by real turns: what they say is typed by hand."""
 
 import json
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -8,15 +9,16 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
+from handrail.app.app import App
 from handrail.app.projects import Projects
+from handrail.app.stores import open_store
 from handrail.app.trust import TrustStore
 from handrail.engine.model import Event, Lifecycle
 from handrail.mcp.resources import ResourceNotFound, Resources
 from handrail.runtime.records import Origin
-from handrail.runtime.sweep import IdleLimits
-from handrail.stores.sql.queries import SqlRunQueries
 from handrail.stores.sql.runs import SqliteRuns
 from handrail.stores.vcs.commands import VcsStatus
+from helpers.cleanup import kept
 from helpers.turns import ORIGIN, Desk, sqlite
 from helpers.workflows import output
 
@@ -32,14 +34,10 @@ def resources(desk: Desk, *roots: str, vcs: VcsStatus | None = None) -> Resource
     """The resources of a server for these projects, over the store of this desk."""
     runs = desk.runs
     assert isinstance(runs, SqliteRuns)
-    return Resources(
-        SqlRunQueries(runs.database),
-        lambda run: runs.touch(run, desk.clock.now()),
-        Projects(tuple(map(Path, roots)), TrustStore()),
-        IdleLimits(),
-        desk.clock,
-        lambda _root: vcs or VcsStatus("none"),
-    )
+    store = kept(ExitStack()).enter_context(open_store(runs.database.path))
+    app = App(store, Projects(tuple(map(Path, roots)), TrustStore()), clock=desk.clock)
+    assert app.secret  # a server makes its key before it answers
+    return Resources(app, lambda _root: vcs or VcsStatus("none"))
 
 
 def made(title: str, content: str = "Wörter.", **more: object) -> dict[str, Any]:

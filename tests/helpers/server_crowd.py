@@ -40,7 +40,7 @@ def contending(at: Place, run: str, last: int, number: int) -> Told:
     with inside(at) as desk:
         told = desk.recover(run)
         while not told.failed:
-            claims = decode_token(desk.serving.world.key, told.token)
+            claims = decode_token(desk.app.world.key, told.token)
             assert isinstance(claims, TokenClaims)
             if claims.revision >= last:
                 break

@@ -21,16 +21,15 @@ from typing import Any, ClassVar, Final, Self
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from msgspec.structs import replace
 
+from handrail.app.app import App
 from handrail.app.projects import Projects
+from handrail.app.stores import open_store
 from handrail.app.trust import TrustStore
 from handrail.engine.facts import Value
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.faces.steps import StepsFace
-from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.records import Caller
-from handrail.stores.sql.store import open_serving
 from helpers.crash import unmeasured
 from helpers.forks import served
 from helpers.program import PROGRAM
@@ -377,7 +376,7 @@ class Inside(Desk):
     """The face itself, with a clock that stands still until the test moves it."""
 
     face: StepsFace
-    serving: ServingStore
+    app: App
     clock: HandClock = field(default_factory=HandClock)
 
     def call(self, arguments: Mapping[str, Any], tool: str = TOOL) -> Told:
@@ -392,6 +391,6 @@ class Inside(Desk):
 def inside(at: Place, names: Spelling = Spelling.PORTABLE) -> Iterator[Inside]:
     """The face over the store of this place."""
     clock = HandClock()
-    with open_serving(at.store) as opened:
-        moved = replace(opened, world=replace(opened.world, clock=clock))
-        yield Inside(StepsFace(moved, Projects([at.project], TrustStore()), names), moved, clock)
+    with open_store(at.store) as store:
+        app = App(store, Projects([at.project], TrustStore()), clock=clock)
+        yield Inside(StepsFace(app, names), app, clock)

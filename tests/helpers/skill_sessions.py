@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec.structs import replace
-
 import handrail
+from handrail.app.app import App
 from handrail.app.catalog import read_source
 from handrail.app.projects import Projects
-from handrail.app.stores import Stores
+from handrail.app.stores import open_store
 from handrail.app.trust import TrustStore
 from handrail.engine.model import Workflow
 from handrail.mcp.faces.skills import SkillsFace
-from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.records import Caller
-from handrail.stores.sql.store import open_serving
 from handrail.workflows.load import load_workflow
 from helpers.replies import leaves
 from helpers.servers import Told
@@ -62,7 +59,7 @@ class Agent:
 
     root: Path
     face: SkillsFace
-    serving: ServingStore
+    app: App
     clock: HandClock
 
     def calls(self, tool: str, **given: object) -> Told:
@@ -116,10 +113,9 @@ def agent_in(folder: Path, *roots: Path) -> Iterator[Agent]:
     for root in made:
         root.mkdir(parents=True, exist_ok=True)
     clock = HandClock()
-    with open_serving(folder / "store" / "handrail.db") as opened:
-        moved = replace(opened, world=replace(opened.world, clock=clock))
-        face = SkillsFace(moved, Projects(made, TrustStore()), FLOW, Stores().open_folder)
-        yield Agent(made[0], face, moved, clock)
+    with open_store(folder / "store" / "handrail.db") as store:
+        app = App(store, Projects(made, TrustStore()), clock=clock)
+        yield Agent(made[0], SkillsFace(app, FLOW), app, clock)
 
 
 TO_FIRST_ITEM: Final = ("collab-start", "gather-session-goals", "collab-clear")

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import psycopg
 
-from handrail.app.stores import Stores
+from handrail.app.stores import copy_store, open_store
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.model import Event
 from handrail.runtime.ports.access import AccessScope, AccessToken, Grant, RegisteredProject
@@ -61,7 +61,7 @@ def full(path: Path) -> Full:
 def copied(
     source: StoreLocation, target: StoreLocation, told: ProgressCountCallback = lambda *_: None
 ) -> CopyResult:
-    return Stores().copy_store(source, target, told)
+    return copy_store(source, target, told)
 
 
 class Stopped(Exception):  # noqa: N818 - somebody does it
@@ -116,8 +116,8 @@ def indexes(where: StoreLocation) -> dict[str, str]:
 
 
 def damages(where: StoreLocation) -> list[Damage]:
-    with Stores().open_store(where) as store:
-        return list(store.keeper.check())
+    with open_store(where) as store:
+        return list(store.maintenance.check())
 
 
 def went_on(where: StoreLocation, held: Full, step: int = 1) -> Reply:

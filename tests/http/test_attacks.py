@@ -11,7 +11,7 @@ import anyio
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from handrail.app.stores import Stores
+from handrail.app.app import open_app
 from handrail.cli.serve_http import DashboardPages, make_dashboard_factory
 from handrail.dashboard.viewer import Dashboards
 from handrail.http.application import OPEN_PATHS, Backend, GuardMiddleware
@@ -19,7 +19,6 @@ from handrail.http.authentication import Authenticator
 from handrail.http.metrics import Metrics
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.streamable_http import ServedProjects, build_tenants
-from handrail.stores.sql.store import open_serving
 from helpers.crash import Record
 from helpers.http_servers import FACES, Site, given, site
 from helpers.servers import place
@@ -164,14 +163,14 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Way]]:
 def routes(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Every route that the application has, whatever is added to it, and some that it has not."""
     at = place(Path(tmp_path_factory.mktemp("routes")) / "place")
-    with open_serving(at.store) as opened:
-        known = ServedProjects(opened, {"project": at.project}, at.store)
-        everybody = build_tenants(opened, Stores(), FACES, known, Spelling.PORTABLE)
-        pages = DashboardPages(Dashboards(make_dashboard_factory(opened, Stores(), known)), opened.secret)
-        app = Backend(everybody, Metrics(), opened.measure_load, pages).application()
-    found = [str(route.path) for route in app.routes if hasattr(route, "path")]
+    with open_app(at.store) as app:
+        known = ServedProjects(app.store, {"project": at.project})
+        everybody = build_tenants(app, FACES, known, Spelling.PORTABLE)
+        pages = DashboardPages(Dashboards(make_dashboard_factory(app, known)), app.secret)
+        served = Backend(everybody, Metrics(), app.store.measure_load, pages).application()
+    found = [str(route.path) for route in served.routes if hasattr(route, "path")]
     assert set(found) > {"/healthz", "/readyz", *(f"/mcp/{face}" for face in FACES)}
-    assert len(found) == len(app.routes)
+    assert len(found) == len(served.routes)
     return [*found, *METADATA, *NOWHERE]
 
 
@@ -242,8 +241,8 @@ def test_a_websocket_reaches_nothing_behind_the_guard_unless_it_is_let_in(
         (name.encode(), value.encode()) for name, value in {"host": "127.0.0.1:1", **headers}.items()
     ]
     scope = {"type": "websocket", "path": "/live", "headers": sent_with, "client": ("127.0.0.1", 1)}
-    with open_serving(tmp_path / "handrail.db") as opened:
-        door = Authenticator(opened.access, opened.world.clock)
+    with open_app(tmp_path / "handrail.db") as app:
+        door = Authenticator(app.store.access, app.clock)
         guard = GuardMiddleware(behind, frozenset({"127.0.0.1:1"}), door, 100, lambda: False)
         anyio.run(guard, scope, nothing, told)
 

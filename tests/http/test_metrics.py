@@ -83,7 +83,7 @@ def test_a_code_that_is_not_ours_and_a_busy_store_have_their_places() -> None:
     for code in ("busy", "busy", "internal", "a text of an agent"):
         metrics.record_call("steps", tool, Answer({"code": code}, "", failed=True))
     metrics.record_call("steps", tool, Answer({"code": "in a good answer it is none"}, "", failed=False))
-    metrics.set_strain(None)
+    metrics.set_load(None)
     told = {name: value for name, value in figures(metrics.text().decode()).items() if "_created" not in name}
 
     assert told["handrail_calls_total{face=steps,outcome=failed,tool=go}"] == 3

@@ -13,10 +13,12 @@ import pytest
 from mcp import Client
 from msgspec.structs import replace
 
+from handrail.app.app import App
 from handrail.app.faces import StepsStatus
-from handrail.app.stores import Stores
+from handrail.app.projects import Projects
+from handrail.app.trust import TrustStore
 from handrail.mcp.addresses import Spelling
-from handrail.mcp.server import FaceServer, build_local_server
+from handrail.mcp.server import FaceServer, build_server
 from handrail.runtime.errors import FaultCode
 from handrail.runtime.store_address import DatabaseUrl
 from handrail.stores.sql.postgres.database import PgDatabase
@@ -176,10 +178,9 @@ def test_calls_while_the_database_is_away_are_told_so_and_the_next_one_after_tha
             await asyncio.to_thread(server.start)
             return [*found, await client.call_tool(TOOL, start)]
 
-    with server.lent() as url, impatient.open_serving(DatabaseUrl(url)) as opened:
-        found = asyncio.run(
-            called(build_local_server(opened, Stores(), [at.project], "steps", Spelling.PORTABLE))
-        )
+    with server.lent() as url, impatient.open_store(DatabaseUrl(url)) as store:
+        app = App(store, Projects([at.project], TrustStore()))
+        found = asyncio.run(called(build_server(app, "steps", Spelling.PORTABLE)))
 
     before, away, after = (one.structured_content or {} for one in found)
     assert (before["status"], after["status"]) == ("ok", "ok")

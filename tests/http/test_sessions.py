@@ -8,7 +8,10 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
-from handrail.app.stores import Stores
+from handrail.app.app import App
+from handrail.app.projects import Projects
+from handrail.app.stores import open_store
+from handrail.app.trust import TrustStore
 from handrail.cli.serve_http import DashboardPages, make_dashboard_factory
 from handrail.dashboard.viewer import Dashboards
 from handrail.http.application import Backend
@@ -16,7 +19,7 @@ from handrail.http.metrics import Metrics
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.streamable_http import ServedProjects, SessionLimits, build_tenants, load_session_limits
 from handrail.runtime.errors import Unreadable
-from handrail.stores.sql.store import open_serving
+from handrail.runtime.sweep import IdleLimits
 from helpers.http_clients import Wire
 from helpers.http_servers import FACES, Answered, Site, given, site
 from helpers.metrics import figures, read
@@ -91,16 +94,16 @@ def test_of_all_the_faces_of_a_server_one_sweeps(at: Place) -> None:
             for _ in range(100):
                 await anyio.to_thread.run_sync(lambda: None)
 
-    with open_serving(at.store) as opened:
+    with open_store(at.store) as store:
 
-        def sweep() -> tuple[str, ...]:
-            swept.append(opened.sweep())
+        def sweep(limits: IdleLimits) -> tuple[str, ...]:
+            swept.append(store.sweep(limits))
             return swept[-1]
 
-        sweeping = replace(opened, sweep=sweep)
-        known = ServedProjects(sweeping, {"project": at.project}, at.store)
-        pages = DashboardPages(Dashboards(make_dashboard_factory(sweeping, Stores(), known)), opened.secret)
-        all_ = build_tenants(sweeping, Stores(), FACES, known, Spelling.PORTABLE)
-        anyio.run(served, Backend(all_, Metrics(), opened.measure_load, pages))
+        app = App(replace(store, sweep=sweep), Projects((), TrustStore()))
+        known = ServedProjects(store, {"project": at.project})
+        pages = DashboardPages(Dashboards(make_dashboard_factory(app, known)), app.secret)
+        all_ = build_tenants(app, FACES, known, Spelling.PORTABLE)
+        anyio.run(served, Backend(all_, Metrics(), store.measure_load, pages))
 
     assert swept == [()]

@@ -10,9 +10,9 @@ from uuid import UUID
 
 import pytest
 
+from handrail.app.app import open_app
 from handrail.app.faces import StepsStatus
 from handrail.runtime.tokens import TokenClaims, sign_token
-from handrail.stores.sql.store import open_world
 from helpers.crash import Record
 from helpers.http_servers import FACES
 from helpers.servers import TOOL, note
@@ -73,8 +73,10 @@ def his(bob: Person, hers: Work) -> Work:
 
 def never_issued(house: Estate, old: str) -> str:
     """A token that this store could have issued, for a run that never was; as long as the old one."""
-    with open_world(house.at.store) as world:
-        made = sign_token(world.key, TokenClaims(NEVER, 2, 2, datetime(2026, 3, 1, tzinfo=UTC), b"noncen"))
+    with open_app(house.at.store) as app:
+        made = sign_token(
+            app.world.key, TokenClaims(NEVER, 2, 2, datetime(2026, 3, 1, tzinfo=UTC), b"noncen")
+        )
     assert len(made) == len(old)
     return made
 

@@ -122,7 +122,7 @@ def test_an_answer_has_no_picture_if_the_store_is_away_by_then_or_drawing_has_a_
         raise wrong
 
     with inside(at) as desk:
-        assert anyio.run(lambda: apps.load_picture_meta(away(), desk.serving.records)) is None
+        assert anyio.run(lambda: apps.load_picture_meta(away(), desk.app.runs)) is None
 
 
 def test_a_large_graph_is_drawn_in_part_also_before_its_run_has_begun() -> None:

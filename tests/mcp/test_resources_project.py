@@ -103,7 +103,7 @@ def test_a_project_that_this_server_does_not_serve_is_an_error_that_names_those_
 
 
 def test_the_resources_of_a_run_are_named_in_both_spellings(scene: Scene) -> None:
-    row = scene.resources.records.run(GONE)
+    row = scene.resources.app.runs.run(GONE)
     assert row is not None
     paths = [
         f"current_step://{GONE}",
@@ -124,7 +124,7 @@ def test_the_resources_of_a_run_are_named_in_both_spellings(scene: Scene) -> Non
 
 def test_a_run_of_no_project_changes_no_project(scene: Scene) -> None:
     told = scene.desk.start(None, replace(ORIGIN, project=""))
-    row = scene.resources.records.run(told["run"])
+    row = scene.resources.app.runs.run(told["run"])
     assert row is not None
 
     assert not any("project" in uri for uri in scene.resources.uris_of_run(row))

@@ -13,13 +13,12 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 from msgspec.structs import replace
 
+from handrail.app.app import open_app
 from handrail.app.definitions import Definitions
-from handrail.app.stores import Stores
 from handrail.engine.refusals import RefusalCode
 from handrail.mcp.addresses import Spelling
-from handrail.mcp.server import FaceServer, build_local_server
+from handrail.mcp.server import FaceServer, build_server
 from handrail.runtime.errors import Busy, FaultCode
-from handrail.stores.sql.store import open_serving
 from helpers.replies import unruled
 from helpers.servers import ERAS, TOOL, Told, note, place
 
@@ -51,10 +50,10 @@ def answered(folder: Path, era: str, raised: Exception, arguments: dict[str, Any
             return await client.call_tool(TOOL, arguments)
 
     at = place(folder)
-    with open_serving(at.store) as opened:
+    with open_app(at.store, [at.project]) as app:
         broken = BrokenSystem(raised)
-        serving = replace(opened, world=replace(opened.world, ids=broken, clock=broken))
-        server = build_local_server(serving, Stores(), [at.project], "steps", Spelling.PORTABLE)
+        app.world = replace(app.world, ids=broken, clock=broken)
+        server = build_server(app, "steps", Spelling.PORTABLE)
         result = anyio.run(ask, server)
     (text,) = result.content
     assert isinstance(text, TextContent)
@@ -109,8 +108,8 @@ def test_no_request_is_answered_with_the_text_of_an_exception_not_even_one_that_
             return str(failed.value)
 
     at = place(tmp_path / "place")
-    with open_serving(at.store) as opened, caplog.at_level(logging.ERROR, "handrail"):
-        server = build_local_server(opened, Stores(), [at.project], "steps", Spelling.PORTABLE)
+    with open_app(at.store, [at.project]) as app, caplog.at_level(logging.ERROR, "handrail"):
+        server = build_server(app, "steps", Spelling.PORTABLE)
         told = anyio.run(ask, server)
 
     assert told.startswith("Handrail failed (incident ")

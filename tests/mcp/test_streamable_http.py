@@ -3,10 +3,9 @@
 import anyio
 import pytest
 
-from handrail.app.stores import Stores
+from handrail.app.app import open_app
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.streamable_http import ServedProjects, Tenants, build_tenants
-from handrail.stores.sql.store import open_serving
 from helpers.servers import Place
 
 
@@ -30,10 +29,10 @@ def test_tenants_without_requests_make_room_and_busy_ones_stay(at: Place) -> Non
                 assert not first.scope.cancel_called
             assert not everybody.scope.cancel_called
 
-    with open_serving(at.store) as opened:
-        known = ServedProjects(opened, {"project": at.project}, at.store)
-        made = build_tenants(opened, Stores(), ("steps",), known, Spelling.PORTABLE)
-        anyio.run(tried, Tenants(made.faces, made._made, most=3))  # noqa: SLF001 - the same with less room
+    with open_app(at.store) as app:
+        known = ServedProjects(app.store, {"project": at.project})
+        made = build_tenants(app, ("steps",), known, Spelling.PORTABLE)
+        anyio.run(tried, Tenants(made.faces, made._build_servers, most=3))  # noqa: SLF001 - the same with less room
 
 
 def test_concurrent_requests_for_one_tenant_share_it(at: Place) -> None:
@@ -50,14 +49,13 @@ def test_concurrent_requests_for_one_tenant_share_it(at: Place) -> None:
             assert len(found) == 20
             assert len(set(map(id, found))) == 1
 
-    with open_serving(at.store) as opened:
-        known = ServedProjects(opened, {"project": at.project}, at.store)
-        anyio.run(tried, build_tenants(opened, Stores(), ("steps",), known, Spelling.PORTABLE))
+    with open_app(at.store) as app:
+        known = ServedProjects(app.store, {"project": at.project})
+        anyio.run(tried, build_tenants(app, ("steps",), known, Spelling.PORTABLE))
 
 
 def test_a_server_that_has_not_started_serves_no_tenant(at: Place) -> None:
-    with open_serving(at.store) as opened:
-        known = ServedProjects(opened, {}, at.store)
-        made = build_tenants(opened, Stores(), ("steps",), known, Spelling.PORTABLE)
+    with open_app(at.store) as app:
+        made = build_tenants(app, ("steps",), ServedProjects(app.store, {}), Spelling.PORTABLE)
         with pytest.raises(RuntimeError, match="before the server is alive"):
             anyio.run(made.get_tenant, None)

@@ -8,11 +8,10 @@ from typing import Any
 import anyio
 import pytest
 
+from handrail.app.app import open_app
 from handrail.app.faces import StepsStatus
-from handrail.app.stores import Stores
 from handrail.mcp.addresses import Spelling
-from handrail.mcp.server import FaceServer, build_local_server
-from handrail.stores.sql.store import open_serving
+from handrail.mcp.server import FaceServer, build_server
 from helpers.program import handrail
 from helpers.requirement import requirement
 from helpers.servers import ERAS, Pipe, Place
@@ -153,10 +152,8 @@ def test_once_a_server_has_ended_nothing_of_it_reads_the_store(at: Place) -> Non
     def listening() -> bool:
         return any(thread.name == "handrail-feed" for thread in threading.enumerate())
 
-    with open_serving(at.store) as opened:
-        assert anyio.run(
-            subscribed, build_local_server(opened, Stores(), [at.project], "steps", Spelling.PORTABLE)
-        )
+    with open_app(at.store, [at.project]) as app:
+        assert anyio.run(subscribed, build_server(app, "steps", Spelling.PORTABLE))
         assert not listening()
 
 

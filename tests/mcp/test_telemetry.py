@@ -16,13 +16,12 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
+from handrail.app.app import open_app
 from handrail.app.faces import StepsStatus
-from handrail.app.stores import Stores
 from handrail.mcp.addresses import Spelling
-from handrail.mcp.server import build_local_server
+from handrail.mcp.server import build_server
 from handrail.mcp.telemetry import TurnTelemetry, is_telemetry_requested, load_telemetry, start_telemetry
 from handrail.runtime.world import TurnReport, TurnResult
-from handrail.stores.sql.store import open_serving
 from helpers.servers import TOOL, Pipe, note, place
 from helpers.turns import NOW
 
@@ -92,8 +91,8 @@ def test_where_the_sdk_is_switched_off_nothing_of_it_is_imported(tmp_path: Path)
 
 def test_the_spans_of_the_protocol_are_left_out_for_they_hold_what_agents_call_tools(tmp_path: Path) -> None:
     at = place(tmp_path)
-    with open_serving(at.store) as opened:
-        served = build_local_server(opened, Stores(), [at.project], "steps", Spelling.PORTABLE)
+    with open_app(at.store, [at.project]) as app:
+        served = build_server(app, "steps", Spelling.PORTABLE)
 
     (spans,) = Server[None]("any").middleware
     assert type(spans) not in map(type, served.middleware)

@@ -1,16 +1,19 @@
 """Actions of a person on a run: control, complete a step, fork, comment.
 
-Each returns a reply: what happened and what to do next, or why it was refused. The CLI and the dashboard
-share them.
+`App.act` takes an `Action` and returns a reply: what happened and what to do next, or why it was refused. The
+CLI and the dashboard share them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from shlex import quote
-from typing import Final, assert_never
+from typing import Final, TypeAlias, assert_never
 
 import msgspec
+from msgspec import Struct
 
-from handrail.app.run_folders import RunFolder, load_installed_workflow, locate_run_folder, open_folder_world
+from handrail.app.definitions import Definitions, find_startable
+from handrail.app.run_folders import find_run_folders
 from handrail.app.run_view import CODE_MEANINGS
 from handrail.engine.facts import Value
 from handrail.engine.fork import FORK
@@ -18,13 +21,10 @@ from handrail.engine.lifecycle import CONTINUE, CONTROL_TRIGGERS, TRIGGERS_NEEDI
 from handrail.engine.model import Accepted, Actor, Authority, Event, Lifecycle, Option, Refused, Run, Waiting
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.comments import write_comment
-from handrail.runtime.errors import Unreadable
-from handrail.runtime.fork import ForkRequest, fork_run
-from handrail.runtime.ports.open_store import FolderRuns
+from handrail.runtime.fork import ForkRequest, find_agent_refusal_code, fork_run
 from handrail.runtime.ports.queries import RunRow
-from handrail.runtime.ports.turn import RunCopier
-from handrail.runtime.records import Caller
-from handrail.runtime.turn import Call, Outcome, Reply, take_turn
+from handrail.runtime.records import Caller, Origin
+from handrail.runtime.turn import Call, NewRun, Outcome, Reply, take_turn
 from handrail.runtime.world import World
 
 _NEXT_STEP_TEXTS: Final[Mapping[Lifecycle, str]] = {
@@ -37,6 +37,57 @@ _NEXT_STEP_TEXTS: Final[Mapping[Lifecycle, str]] = {
 }
 
 COMMENT: Final = "comment"
+
+
+class Control(Struct, frozen=True):
+    """Send a trigger that acts on the whole run, such as pause."""
+
+    trigger: str
+    reason: str = ""
+
+
+class CompleteStep(Struct, frozen=True):
+    """Hand in the output of a step that the person did."""
+
+    output: Mapping[str, Value]
+
+
+class Fork(Struct, frozen=True):
+    """Continue a run that has ended, from `step` or from where it was.
+
+    With `updates_workflow`, continue with the workflow as it is now. A fork that no agent could make must be
+    `confirmed`.
+    """
+
+    step: str = ""
+    updates_workflow: bool = False
+    confirmed: bool = False
+
+
+class AddComment(Struct, frozen=True):
+    """Write a comment to the run. It changes nothing else."""
+
+    text: str
+
+
+Action: TypeAlias = Control | CompleteStep | Fork | AddComment
+"""What a person can do to a run; `App.act` does it."""
+
+
+def is_mirrored(row: RunRow) -> bool:
+    """True if another place keeps the run. Then the store only mirrors it, and only its agent moves it."""
+    return row.authority is not Authority.SQL
+
+
+def refuse_mirrored_run(row: RunRow) -> Reply:
+    """Return the refusal to move a run that the store only mirrors."""
+    project = Path(row.project)
+    where = next(
+        (folder.path for folder in find_run_folders(project) if folder.new_run.id == row.id), project
+    )
+    message = f"run {row.id} is kept in {where}, and is moved by its agent only"
+    repair = f"have its agent call it there; how it stands: {inspection_command(row)}"
+    return _render_error("elsewhere", message, repair)
 
 
 def control_run(world: World, row: RunRow, trigger: str, reason: str, caller: Caller) -> Reply:
@@ -52,10 +103,23 @@ def complete_step_by_hand(world: World, row: RunRow, payload: Mapping[str, Value
     return take_turn(world, call, lambda outcome: render_outcome("complete-step", outcome, done))
 
 
-def fork_by_hand(world: World, request: ForkRequest, overrides: str) -> Reply:
-    """Fork a run that has ended. `overrides` is the code that would have refused an agent; empty if none."""
-    more = {"parent": request.run, "overrides": overrides or None}
-    happened = f"run {request.run} was forked; "
+def fork_by_hand(world: World, definitions: Definitions, row: RunRow, fork: Fork, caller: Caller) -> Reply:
+    """Fork a run that has ended. If no agent could, the person must have confirmed it."""
+    current = None
+    if fork.updates_workflow:
+        found = find_startable(definitions, row.workflow)
+        if isinstance(found, Refused):
+            problem = f"`{row.workflow}` as it is now cannot be taken: {CODE_MEANINGS[found.code]}"
+            return _render_error(found.code, problem, "; ".join(found.needed))
+        current = NewRun(found.workflow, Origin(row.face, row.authority), found.definition)
+    request = ForkRequest(row.id, fork.step, caller, current)
+    overrides = find_agent_refusal_code(world, request)
+    if overrides and not fork.confirmed:
+        begin = f"begin with `{fork.step}`" if fork.step else "begin where it stood"
+        because = CODE_MEANINGS[overrides]
+        return {"warning": f"no agent could {begin} ({because}): it will be entered as your override"}
+    more = {"parent": row.id, "overrides": overrides or None}
+    happened = f"run {row.id} was forked; "
     return fork_run(world, request, lambda outcome: render_outcome(FORK, outcome, happened, more))
 
 
@@ -73,33 +137,6 @@ def add_comment(world: World, row: RunRow, text: str, caller: Caller) -> Reply:
         "told": f"the comment was written to run {row.id}",
         "then": f"the next answer tells its agent; how it stands: handrail runs show {row.id}",
     }
-
-
-def find_journal_world(
-    world: World,
-    row: RunRow,
-    open_folder: Callable[[RunFolder], FolderRuns],
-    copy_run: RunCopier,
-) -> World:
-    """Return the world whose journal holds the comments of a run.
-
-    A run in files has its journal beside the files. A run in a commit has it in this store. Raises
-    `Unreadable` if the files are not on this machine, or the folder now has another run.
-    """
-    if row.authority is not Authority.FILES:
-        return world
-    folder = locate_run_folder(row, load_installed_workflow(row))
-    runs, folder_world = open_folder_world(world, folder, open_folder, copy_run) if folder else (None, world)
-    if runs is None or runs.load(row.id) is None:
-        message = f"the files of run {row.id} are not on this machine, and its journal lies with them"
-        raise Unreadable(message, f"comment where {row.project} is")
-    return folder_world
-
-
-def describe_override(step: str, code: str) -> str:
-    """Warn a person that a fork does what no agent is allowed to do."""
-    begin = f"begin with `{step}`" if step else "begin where it stood"
-    return f"no agent could {begin} ({CODE_MEANINGS[code]}): it will be entered as your override"
 
 
 def inspection_command(row: RunRow) -> str:
@@ -142,6 +179,10 @@ def render_outcome(
         "then": next_step.format(run=run.id),
         **(more or {}),
     }
+
+
+def _render_error(code: str, message: str, repair: str) -> Reply:
+    return {"error": {"code": code, "message": message, "repair": repair}}
 
 
 def _refusal_data(action: str, refused: Refused, run: Run | None) -> dict[str, object]:

@@ -127,7 +127,7 @@ class Face(Protocol):
     def answer_failure(self, tool: Tool, arguments: Mapping[str, Any], failed: CallFailure) -> Answer:
         """Render a failure in the form of a refusal."""
 
-    def find_standing(self, arguments: Mapping[str, Any], answer: Answer) -> RunStatus | None:
+    def find_run_status(self, arguments: Mapping[str, Any], answer: Answer) -> RunStatus | None:
         """Return the state of the run that a successful call was about; None if it was not about a run.
 
         Raises `Fault` if the environment failed, such as a disk or a store.

@@ -1,7 +1,7 @@
-"""The projects that a server serves: their roots and names, their definitions, and a store limited to them.
+"""The projects that a server serves: their roots and names, their definitions, and runs limited to them.
 
-`Projects` finds the project that a call means. `filter_projects` limits a store to some projects; faces,
-tools and resources get only the limited store and so need no access checks of their own.
+`Projects` finds the project that a call means. `App.limit_to` uses `FilteredRuns` and `FilteredFeed`: faces,
+tools and resources get only a limited app, and so need no access checks of their own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,10 +20,17 @@ from handrail.engine.facts import Value
 from handrail.engine.model import FactReading, Refused
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import Entry
-from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.ports.queries import RunQueries, StepRow
 from handrail.runtime.ports.turn import Feed, Runs
-from handrail.runtime.records import Definition, JournalEntry, RecordedCall, RunChange, StoredRun, Turn
+from handrail.runtime.records import (
+    Definition,
+    JournalEntry,
+    RecordedCall,
+    RunChange,
+    StoredRun,
+    Turn,
+    project_name,
+)
 from handrail.stores.vcs.commands import NO_VCS, find_repository
 
 
@@ -48,12 +55,8 @@ def describe_overlap(root: Path, other: Path) -> str:
 ProjectRoots: TypeAlias = Callable[[], Sequence[str]]
 """Returns the current roots of the visible projects."""
 
-
-def filter_projects(serving: ServingStore, roots: ProjectRoots) -> ServingStore:
-    """Limit a store to these projects."""
-    world, records = serving.world, serving.queries_for_projects(roots)
-    limited = replace(world, runs=FilteredRuns(world.runs, roots), feed=FilteredFeed(world.feed, records))
-    return replace(serving, world=limited, records=records, measures=None, roots=roots)
+VisibleProjects: TypeAlias = frozenset[str] | None
+"""The names of the projects that a caller may see; None for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +158,7 @@ class Projects:
 
     def __init__(self, roots: Sequence[Path], trusted: TrustStore) -> None:
         self._roots = tuple(roots)
-        self.shelf = make_definitions_loader(trusted)
+        self.definitions = make_definitions_loader(trusted)
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -172,13 +175,22 @@ class Projects:
         label = self.label(str(root))
         return str(root) if label is None else label
 
-    def shelves(self) -> tuple[Definitions, ...]:
+    def display_name(self, root: str) -> str:
+        """Return the name of a project for people: its public name or the name of its folder."""
+        label = self.label(root)
+        return project_name(root) if label is None else label
+
+    def root_of(self, name: str) -> str:
+        """Return the root of a project that a person names; the name itself if there is none."""
+        return name
+
+    def all_definitions(self) -> tuple[Definitions, ...]:
         """Return the definitions of all roots; without roots, only the user's and built-in ones."""
-        return tuple(self.shelf(str(root)) for root in self.roots) or (self.shelf(""),)
+        return tuple(self.definitions(str(root)) for root in self.roots) or (self.definitions(""),)
 
     def signature(self) -> str:
         """Return a text that changes when the projects or their definitions change."""
-        return "\n".join(shelf.signature() for shelf in self.shelves())
+        return "\n".join(found.signature() for found in self.all_definitions())
 
     def find_root(self, name: str) -> Path | Refused:
         """Find the root of this name; without a name, the only root."""
@@ -216,7 +228,7 @@ class Projects:
 
     def persona(self, root: str, name: str) -> Persona | None:
         """Find a persona in a project; None if there is none. An unreadable one has a `problem`."""
-        found = self.shelf(root).persona(name)
+        found = self.definitions(root).persona(name)
         return replace(found, text=self.hide(found.text)) if found and found.problem else found
 
     def _matches_name(self, root: Path, name: str) -> bool:
@@ -240,9 +252,12 @@ class NamedProjects(Projects):
     about = "project_named"
 
     def __init__(
-        self, known: Callable[[], Mapping[str, Path]], shelf_of: DefinitionsLoader, folders: Mapping[str, str]
+        self,
+        known: Callable[[], Mapping[str, Path]],
+        definitions: DefinitionsLoader,
+        folders: Mapping[str, str],
     ) -> None:
-        self.shelf, self._known, self._folders = shelf_of, known, folders
+        self.definitions, self._known, self._folders = definitions, known, folders
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -252,6 +267,15 @@ class NamedProjects(Projects):
     def label(self, root: str) -> str | None:
         """Return the name of a project; empty if it is not known."""
         return next((name for name, path in self._known().items() if str(path) == root), "")
+
+    def root_of(self, name: str) -> str:
+        """Return the root of this name; the name itself if there is none."""
+        return str(self._known().get(name, name))
+
+    def definitions_by_name(self) -> Mapping[str, Definitions]:
+        """Return the definitions by project; without projects, those for every project, without a name."""
+        found = {name: self.definitions(str(root)) for name, root in self._known().items()}
+        return found or {"": self.definitions("")}
 
     def find_exact_root(self, name: str) -> Path | Refused:
         """Find the root of this name."""

@@ -21,7 +21,6 @@ from handrail.runtime.errors import Unreadable
 from handrail.runtime.journal import read_file_artifacts
 from handrail.runtime.ports.open_store import FolderRuns, RunMirrors
 from handrail.runtime.ports.queries import RunRow
-from handrail.runtime.ports.turn import RunCopier
 from handrail.runtime.records import Origin
 from handrail.runtime.system import resolve_path
 from handrail.runtime.world import World
@@ -182,20 +181,13 @@ def locate_run_folder(row: RunRow, workflow: Workflow) -> RunFolder | None:
     return RunFolder(project, workflow, row.goal if several else "", row.face)
 
 
-def open_folder_world(
-    world: World,
-    folder: RunFolder,
-    open_folder: Callable[[RunFolder], FolderRuns],
-    copy_run: RunCopier,
-) -> tuple[FolderRuns, World]:
-    """Open the run of a folder, and the world for its turns. `copy_run` mirrors it in the common store."""
-    runs = open_folder(folder)
-    folder_world = replace(
+def build_folder_world(world: World, folder: RunFolder, runs: FolderRuns, mirrors: RunMirrors) -> World:
+    """Return the world for turns of the run of a folder. `mirrors` get its changes."""
+    return replace(
         world,
         runs=runs,
         workflow=folder.workflow,
         workspace=runs,
         lifetime=None,
-        mirror=runs.mirror_with(copy_run),
+        mirror=runs.mirror_with(mirrors.copy_run),
     )
-    return runs, folder_world

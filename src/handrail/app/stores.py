@@ -1,4 +1,7 @@
-"""Which store keeps a run, and how each one is opened."""
+"""Open what keeps runs: a SQL store, the files of a project, or a commit description.
+
+`open_store` is the one way to open a store. `ProjectRuns` opens the runs that a project keeps itself.
+"""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +17,6 @@ from handrail.runtime.ports.open_store import (
     CopyResult,
     FolderRuns,
     ProgressCountCallback,
-    ServingStore,
     Store,
 )
 from handrail.runtime.ports.turn import Descriptions, ProjectDescription
@@ -23,46 +25,35 @@ from handrail.runtime.system import RandomIds, SubprocessRunner, resolve_path
 from handrail.runtime.world import World
 from handrail.stores.files.disk import DiskWorkspace
 from handrail.stores.files.file_runs import FileRuns
-from handrail.stores.sql.copy import copy_store
+from handrail.stores.sql.copy import copy_store as copy_tables
 from handrail.stores.sql.store import SQLITE_STORE, StoreKind
 from handrail.stores.vcs.commands import build_environment, derive_timeouts, read_vcs_timeout
 from handrail.stores.vcs.commit_runs import VcsCommitRuns, open_description
 from handrail.stores.vcs.git import build_remote_environment
 
 
-class Stores:
-    """Opens what Handrail keeps: SQL stores, folders, commits. `vcs` forces jj or git for runs in commits."""
+def store_exists(where: StoreLocation) -> bool:
+    """Say whether there is a store. Opening one creates it."""
+    return _store_kind(where).store_exists(where)
+
+
+def open_store(where: StoreLocation) -> AbstractContextManager[Store]:
+    """Open a store for the block; it is created if it does not exist."""
+    return _store_kind(where).open_store(where)
+
+
+def copy_store(source: StoreLocation, target: StoreLocation, report: ProgressCountCallback) -> CopyResult:
+    """Make the second store a copy of the first."""
+    with _copy_between(source, target) as (tables, unfinished):
+        return copy_tables(tables, unfinished, report)
+
+
+class ProjectRuns:
+    """Opens the runs that a project keeps in its files or in a commit. `vcs` forces jj or git for commits."""
 
     def __init__(self, vcs: str = "") -> None:
         self._vcs = vcs
         self._descriptions: dict[Path, Descriptions] = {}
-
-    # Runs in SQL.
-
-    def store_exists(self, where: StoreLocation) -> bool:
-        """Say whether there is a store. Opening one to ask it questions does not create it."""
-        return _store_kind(where).store_exists(where)
-
-    def open_store(self, where: StoreLocation) -> AbstractContextManager[Store]:
-        """Open an existing store for questions and maintenance."""
-        return _store_kind(where).open_store(where)
-
-    def open_world(self, where: StoreLocation) -> AbstractContextManager[World]:
-        """Open a store to take turns in; it is created if it does not exist."""
-        return _store_kind(where).open_world(where)
-
-    def open_serving(self, where: StoreLocation) -> AbstractContextManager[ServingStore]:
-        """Open a store that a server serves from; it is created if it does not exist."""
-        return _store_kind(where).open_serving(where)
-
-    def copy_store(
-        self, source: StoreLocation, target: StoreLocation, report: ProgressCountCallback
-    ) -> CopyResult:
-        """Make the second store a copy of the first."""
-        with _copy_between(source, target) as (tables, unfinished):
-            return copy_store(tables, unfinished, report)
-
-    # Runs in a project: in its files, or in a commit description.
 
     def open_folder(self, folder: RunFolder) -> FolderRuns:
         """Open the run of a folder."""

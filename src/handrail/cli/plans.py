@@ -564,9 +564,9 @@ def _open_plan(project: Path, vcs: str | None) -> ProjectDescription:
     if not project.is_dir():
         raise NotFound("folder", str(project), "name the folder of the project with --project")
     # Stores take longer to import than `plan hook`, which git calls at every commit, takes in all.
-    from handrail.app.stores import Stores
+    from handrail.app.stores import ProjectRuns
 
-    return Stores(vcs or "").open_description(resolve_path(project))
+    return ProjectRuns(vcs or "").open_description(resolve_path(project))
 
 
 def _find_next_task(plan: Plan) -> str | None:

@@ -8,7 +8,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -17,34 +16,22 @@ from typing import Any, Final
 
 import click
 import msgspec
+from msgspec.structs import replace
 
-from handrail.app.actions import (
-    add_comment,
-    complete_step_by_hand,
-    control_run,
-    describe_override,
-    find_journal_world,
-    fork_by_hand,
-    inspection_command,
-)
+from handrail.app.actions import Action, AddComment, CompleteStep, Control, Fork
+from handrail.app.app import App
 from handrail.app.catalog import open_catalog
-from handrail.app.definitions import Definitions, find_startable
 from handrail.app.faces import load_message_catalog
 from handrail.app.live_runs import list_parent_folders, read_workflow_text
-from handrail.app.run_folders import find_run_folders
 from handrail.app.run_pictures import build_graph_marks, build_stretches, reconstruct_run
 from handrail.app.run_view import (
-    CODE_MEANINGS,
     event_cells,
     event_data,
     format_run_view,
-    load_run_view,
     row_data,
     run_data,
     run_view_data,
 )
-from handrail.app.stores import Stores
-from handrail.app.trust import TrustStore
 from handrail.cli.options import MomentParam, TextParam, normalize_project, project_option, store_option
 from handrail.cli.output import (
     MAX_NUMBER,
@@ -60,7 +47,7 @@ from handrail.cli.output import (
     print_table,
     print_text,
 )
-from handrail.cli.store import open_cli_store
+from handrail.cli.store import open_cli_app
 from handrail.documents.strict_json import MAX_BYTES, JsonFlaw, parse_object
 from handrail.documents.text import escape_for_terminal
 from handrail.drawing.marks import RunMarks
@@ -75,9 +62,8 @@ from handrail.engine.lifecycle import (
     TRIGGERS_NEEDING_REASON,
     is_terminal,
 )
-from handrail.engine.model import Actor, Authority, Lifecycle, Refused, Run, Workflow
+from handrail.engine.model import Actor, Authority, Lifecycle, Run, Workflow
 from handrail.engine.refusals import RefusalCode
-from handrail.runtime.fork import ForkRequest, find_agent_refusal_code
 from handrail.runtime.ports.queries import (
     MAX_PREFIX_MATCHES,
     MAX_SEARCH_CHARACTERS,
@@ -89,12 +75,10 @@ from handrail.runtime.ports.queries import (
     RunRow,
     iterate_pages,
 )
-from handrail.runtime.records import Caller, JournalEntry, Origin, format_rfc3339
+from handrail.runtime.records import Caller, JournalEntry, format_rfc3339
 from handrail.runtime.status import inspect_run
-from handrail.runtime.sweep import read_idle_limits
 from handrail.runtime.system import SystemClock, get_login_name, read_bytes
-from handrail.runtime.turn import NewRun, Reply
-from handrail.runtime.world import World
+from handrail.runtime.turn import Reply
 from handrail.workflows.load import load_workflow
 from handrail.workflows.outline import read_outline
 
@@ -177,10 +161,10 @@ def list_runs(  # noqa: PLR0913 - each option is one argument
     """List runs, the last started first; filters combine."""
     kinds = tuple(map(Lifecycle, lifecycles))
     wanted = RunFilter(normalize_project(project), face, workflow, kinds, text, since, until)
-    with open_cli_store(store) as opened:
-        last_seen = find_run(opened.records, after).id if after else ""
-        rows = opened.records.runs(wanted, last_seen, limit + 1)
-    idle, now = read_idle_limits(), SystemClock().now()
+    with open_cli_app(store) as app:
+        last_seen = find_run(app.runs, after).id if after else ""
+        rows = app.runs.runs(wanted, last_seen, limit + 1)
+        idle, now = app.idle_limits, app.now()
     shown = [(row, idle.is_quiet(row, now)) for row in rows[:limit]]
     more = rows[limit - 1].id if len(rows) > limit else None
     if as_json:
@@ -210,10 +194,8 @@ def list_runs(  # noqa: PLR0913 - each option is one argument
 @json_option
 def show(run: str, store: str | None, *, as_json: bool) -> None:
     """Show where a run stands: its steps, what it waits for, its last refusals, and its comments."""
-    with open_cli_store(store) as opened:
-        view = load_run_view(
-            opened.records, find_run(opened.records, run), read_idle_limits(), SystemClock().now()
-        )
+    with open_cli_app(store) as app:
+        view = app.view(find_run(app.runs, run))
     if as_json:
         print_json(run_view_data(view))
     else:
@@ -237,14 +219,14 @@ def events(run: str, after: int, store: str | None, *, follow: bool, as_json: bo
 
     With `--json` and `--follow` each line is a JSON object with `schema` and `event`.
     """
-    with open_cli_store(store) as opened:
-        row = find_run(opened.records, run)
-        read_journal = partial(opened.records.journal, run=row.id)
+    with open_cli_app(store) as app:
+        row = find_run(app.runs, run)
+        read_journal = partial(app.runs.journal, run=row.id)
         if as_json and not follow:
             print_json({"events": [event_data(entry) for entry in iterate_pages(read_journal, after)]})
             return
         while True:
-            version, now = opened.data_version(), opened.records.run(row.id)
+            version, now = app.store.data_version(), app.runs.run(row.id)
             for entry in iterate_pages(read_journal, after):
                 after = entry.number
                 if as_json:
@@ -253,7 +235,7 @@ def events(run: str, after: int, store: str | None, *, follow: bool, as_json: bo
                     print_row(event_cells(entry), _EVENT_WIDTHS)
             if not follow or now is None or is_terminal(now.lifecycle):
                 return
-            while opened.data_version() == version:
+            while app.store.data_version() == version:
                 time.sleep(POLL_SECONDS)
 
 
@@ -272,8 +254,8 @@ def artifacts(
     """
     if diff and number:
         raise click.UsageError("give NUMBER or --diff, not both")
-    with open_cli_store(store) as opened:
-        records, row = opened.records, find_run(opened.records, run)
+    with open_cli_app(store) as app:
+        records, row = app.runs, find_run(app.runs, run)
         if diff:
             (before, old), (after, new) = (_load_artifact(records, row, one) for one in diff)
             heads = (f"{before.number} {before.title}", f"{after.number} {after.title}")
@@ -320,9 +302,9 @@ def export(run: str, to: Path | None, store: str | None) -> None:
 
     Tokens and kept replies are left out.
     """
-    with open_cli_store(store) as opened:
-        row = find_run(opened.records, run)
-        data = opened.keeper.export(row.id)
+    with open_cli_app(store) as app:
+        row = find_run(app.runs, run)
+        data = app.store.maintenance.export(row.id)
     if data is None:
         raise NotFound("run", run, "handrail runs list")
     if to is None:
@@ -375,31 +357,26 @@ class _LoadedRun:
 
 
 def _load_run(store: str | None, run: str) -> _LoadedRun:
-    with open_cli_store(store) as opened:
-        row = find_run(opened.records, run)
-        journal = tuple(iterate_pages(partial(opened.records.journal, run=row.id)))
+    with open_cli_app(store) as app:
+        row = find_run(app.runs, run)
+        journal = tuple(iterate_pages(partial(app.runs.journal, run=row.id)))
         if row.authority is Authority.SQL:
-            with Stores().open_world(opened.path) as world:
-                stored = world.runs.load(row.id)
-                if stored is None:
-                    raise NotFound("run", row.id, "handrail runs list")
-                facts = inspect_run(world, stored).facts or {}
-                return _LoadedRun(
-                    row,
-                    stored.run,
-                    world.workflow_of(stored.run.digest, stored.run.workflow),
-                    journal,
-                    dict(facts),
-                )
+            stored = app.world.runs.load(row.id)
+            if stored is None:
+                raise NotFound("run", row.id, "handrail runs list")
+            facts = dict(inspect_run(app.world, stored).facts or {})
+            workflow = app.world.workflow_of(stored.run.digest, stored.run.workflow)
+            return _LoadedRun(row, stored.run, workflow, journal, facts)
         # A run that is kept elsewhere follows the workflow that its project has now.
         catalog = open_catalog(Path(row.project))
         source = catalog.source(row.workflow)
-        workflow = load_workflow(source, catalog.source).workflow if source else None
-        if workflow is None:
+        installed = load_workflow(source, catalog.source).workflow if source else None
+        if installed is None:
             raise NotFound("workflow", row.workflow, f"handrail workflows list --project {row.project}")
-        mirrored = reconstruct_run(workflow, row, opened.records.open_steps(row.id), journal)
-    facts = {workflow.derive: row.state} if workflow.derive else {}
-    return _LoadedRun(row, mirrored, workflow, journal, facts)
+        mirrored = reconstruct_run(installed, row, app.runs.open_steps(row.id), journal)
+    return _LoadedRun(
+        row, mirrored, installed, journal, {installed.derive: row.state} if installed.derive else {}
+    )
 
 
 _CONTROL_HELP: Final = {
@@ -427,18 +404,17 @@ def _build_control_command(trigger: str, about: str) -> click.Command:
     @store_option
     @json_option
     def control(runs: tuple[str, ...], reason: str, store: str | None, *, as_json: bool) -> None:
+        action = Control(trigger, reason)
         if len(runs) == 1:
-            with _open_run_world(store, runs[0]) as (world, row):
-                reply = control_run(world, row, trigger, reason, _current_person())
+            with open_cli_app(store) as app:
+                reply = _act(app, runs[0], action)
             print_reply_or_fail(reply, as_json=as_json)
             return
         replies: list[Reply] = []
-        with open_cli_store(store) as opened, Stores().open_world(opened.path) as world:
+        with open_cli_app(store) as app:
             for run in dict.fromkeys(runs):
                 try:
-                    row = find_run(opened.records, run)
-                    _check_not_mirrored(row)
-                    reply = control_run(world, row, trigger, reason, _current_person())
+                    reply = _act(app, run, action)
                 except Failure as failure:
                     reply = {"error": failure.data()}
                 replies.append(reply if "error" not in reply else {"run": run, **reply})
@@ -481,8 +457,8 @@ def complete_step(run: str, output: str, store: str | None, *, as_json: bool) ->
     if isinstance(payload, JsonFlaw):
         repair = "give one JSON object with summary, artifacts, references and confidence"
         raise Failure(payload.code, f"`{output}` is no step output: {payload.sentence}", repair)
-    with _open_run_world(store, run) as (world, row):
-        reply = complete_step_by_hand(world, row, payload, _current_person())
+    with open_cli_app(store) as app:
+        reply = _act(app, run, CompleteStep(payload))
     print_reply_or_fail(reply, as_json=as_json)
 
 
@@ -507,21 +483,15 @@ def fork(  # noqa: PLR0913 - each option is one argument
     You may begin with any step of the workflow. One that an agent could not go to is entered as an override.
     Asked again, the same run is told, until it has moved on.
     """
-    with _open_run_world(store, run) as (world, row):
-        current = None
-        if workflow:
-            found = find_startable(Definitions(Path(row.project), TrustStore()), row.workflow)
-            if isinstance(found, Refused):
-                problem = f"`{row.workflow}` as it is now cannot be taken: {CODE_MEANINGS[found.code]}"
-                raise Failure(found.code, problem, "; ".join(found.needed))
-            current = NewRun(found.workflow, Origin(row.face, row.authority), found.definition)
-        request = ForkRequest(row.id, step, _current_person(), current)
-        code = find_agent_refusal_code(world, request)
-        if code and yes:
-            click.echo(escape_for_terminal(describe_override(step, code)), err=True)
-        elif code:
-            confirm_action(describe_override(step, code))
-        reply = fork_by_hand(world, request, code)
+    action = Fork(step, updates_workflow=workflow is not None)
+    with open_cli_app(store) as app:
+        reply = _act(app, run, action)
+        if warning := reply.get("warning"):
+            if yes:
+                click.echo(escape_for_terminal(str(warning)), err=True)
+            else:
+                confirm_action(str(warning))
+            reply = _act(app, run, replace(action, confirmed=True))
     print_reply_or_fail(reply, as_json=as_json)
 
 
@@ -536,45 +506,20 @@ def comment(run: str, text: str, store: str | None, *, as_json: bool) -> None:
     The next answer tells the agent. A run may be paused or over, and kept anywhere; TEXT has at most 4000
     characters.
     """
-    with open_cli_store(store) as opened:
-        row = find_run(opened.records, run)
-        with Stores().open_world(opened.path) as world:
-            run_world = find_journal_world(world, row, Stores().open_folder, opened.mirrors.update)
-            reply = add_comment(run_world, row, text, _current_person())
+    with open_cli_app(store) as app:
+        reply = _act(app, run, AddComment(text))
     print_reply_or_fail(reply, as_json=as_json)
 
 
-@contextmanager
-def _open_run_world(store: str | None, run: str) -> Iterator[tuple[World, RunRow]]:
-    """Open the world of an existing store, and find the run. Fail if it cannot be moved from here."""
-    with open_cli_store(store) as opened:
-        row = find_run(opened.records, run)
-        _check_not_mirrored(row)
-        with Stores().open_world(opened.path) as world:
-            yield world, row
-
-
-def _check_not_mirrored(row: RunRow) -> None:
-    """Fail if the store only mirrors this run: then only its agent can move it."""
-    if row.authority is Authority.SQL:
-        return
-    project = Path(row.project)
-    folders = [folder for folder in find_run_folders(project) if folder.new_run.id == row.id]
-    where = folders[0].path if folders else project
-    message = f"run {row.id} is kept in {where}, and is moved by its agent only"
-    repair = f"have its agent call it there; how it stands: {inspection_command(row)}"
-    raise Failure("elsewhere", message, repair)
-
-
-def _current_person() -> Caller:
-    """Return the user who typed the command, as the caller of an action."""
-    return Caller(Actor.PERSON, get_login_name(), "cli")
+def _act(app: App, run: str, action: Action) -> Reply:
+    """Act on a run for the user who typed the command."""
+    return app.act(find_run(app.runs, run), action, Caller(Actor.PERSON, get_login_name(), "cli"))
 
 
 def print_reply_or_fail(reply: Reply, *, as_json: bool) -> None:
     """Print what happened, and the next step on stderr. A refusal ends the command."""
     if isinstance(error := reply.get("error"), Mapping):
-        raise RefusalFailure(error)
+        raise _build_failure(error)
     if as_json:
         print_json(dict(reply))
     else:
@@ -584,17 +529,20 @@ def print_reply_or_fail(reply: Reply, *, as_json: bool) -> None:
 def _print_reply(reply: Reply) -> None:
     """Print what happened, and the next step on stderr. Print a refusal like a failure, but raise nothing."""
     if isinstance(error := reply.get("error"), Mapping):
-        failure = (
-            RefusalFailure(error)
-            if "why" in error
-            else Failure(error["code"], error["message"], error["repair"])
-        )
+        failure = _build_failure(error)
         failure.as_json = False
         click.echo(f"{escape_for_terminal(str(reply['run']))}:", err=True)
         failure.show()
         return
     click.echo(escape_for_terminal(str(reply["told"])))
     click.echo(f"  {escape_for_terminal(str(reply['then']))}", err=True)
+
+
+def _build_failure(error: Mapping[str, Any]) -> Failure:
+    """Return the failure for a reply with an error. Only a refused turn says why it was refused."""
+    if "why" in error:
+        return RefusalFailure(error)
+    return Failure(error["code"], error["message"], error["repair"])
 
 
 class RefusalFailure(Failure):
@@ -629,8 +577,8 @@ def watch(project: Path, store: str | None, *, once: bool, as_json: bool) -> Non
     With `--json` and without `--once` each line is a JSON object.
     """
     roots = list_parent_folders(str(project))
-    with open_cli_store(store) as opened:
-        snapshots = _watch_changes(lambda: opened.records.live_runs(roots), opened.data_version, once=once)
+    with open_cli_app(store) as app:
+        snapshots = _watch_changes(lambda: app.runs.live_runs(roots), app.store.data_version, once=once)
         if as_json:
             for runs in snapshots:
                 data: dict[str, object] = {"runs": [_live_run_data(run) for run in runs]}

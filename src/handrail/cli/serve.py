@@ -10,19 +10,18 @@ from pathlib import Path
 
 import click
 from mcp.server.mcpserver.utilities.logging import configure_logging
-from msgspec.structs import replace
 
+from handrail.app.app import check_server_settings, open_app
 from handrail.app.asgi import ListenAddress, ProxySettings
 from handrail.app.faces import FACES
-from handrail.app.stores import Stores
 from handrail.cli.options import NetworkParam, check_root, non_project_folders, store_option, vcs_option
 from handrail.cli.output import Failure
 from handrail.mcp.addresses import Spelling
-from handrail.mcp.server import build_local_server
+from handrail.mcp.server import build_server
 from handrail.mcp.stdio import run_stdio_server
 from handrail.mcp.telemetry import TurnTelemetry, load_telemetry
 from handrail.runtime.errors import SYNC_FAILED_EXIT_STATUS
-from handrail.runtime.store_address import StoreLocation, locate_store
+from handrail.runtime.store_address import locate_store
 from handrail.runtime.system import resolve_path
 from handrail.runtime.world import TurnReport
 
@@ -135,19 +134,19 @@ def serve(  # noqa: PLR0913 - an argument for each option
         before = ProxySettings(frozenset(known_as), frozenset(proxies))
         over_http = prepare_http_service(http, options, before, projects, replicas=replicas)
     gc.freeze()  # what was imported is never garbage
-    roots, where, app = _resolve_roots(projects), locate_store(store or ""), Stores(vcs or "")
-    watches = [one.record_turn for one in (over_http and over_http.metrics, spans) if one]
+    roots, where = _resolve_roots(projects), locate_store(store or "")
+    observers = [one.record_turn for one in (over_http and over_http.metrics, spans) if one]
 
     def notify(report: TurnReport) -> None:
-        for watch in watches:
-            watch(report)
+        for observe in observers:
+            observe(report)
 
-    with app.open_serving(where) as opened:
-        serving = replace(opened, world=replace(opened.world, watch=notify if watches else None))
+    check_server_settings()
+    with open_app(where, roots, vcs=vcs or "", observer=notify if observers else None) as app:
         if over_http:
-            confirmed = over_http.run(serving, ServeOptions(app, FACES, roots, Spelling(names), where, spans))
+            confirmed = over_http.run(app, ServeOptions(FACES, Spelling(names), spans))
         else:
-            server = build_local_server(serving, app, roots, face, Spelling(names))
+            server = build_server(app, face, Spelling(names))
             if spans:
                 server.trace(spans.propagate_parent)
             confirmed = run_stdio_server(server)
@@ -191,14 +190,8 @@ class AuthOptions:
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """What to serve: these faces of the projects in these folders, the spelling of names, and the store.
+    """What to serve: these faces, and the spelling of names. `spans` traces the calls, if telemetry is on."""
 
-    `spans` traces the calls, if telemetry is on.
-    """
-
-    opens: Stores
     faces: tuple[str, ...]
-    roots: tuple[Path, ...]
     names: Spelling
-    store: StoreLocation
     spans: TurnTelemetry | None

@@ -19,11 +19,10 @@ import click
 from cryptography.fernet import Fernet
 from starlette.types import ASGIApp
 
+from handrail.app.app import App, check_server_settings, open_app
 from handrail.app.asgi import ListenAddress, ProxySettings, parse_listen_address
 from handrail.app.definitions import Definitions
-from handrail.app.projects import DefinitionsLoader, NamedProjects, filter_projects, make_definitions_loader
-from handrail.app.stores import Stores
-from handrail.app.trust import TrustStore
+from handrail.app.projects import VisibleProjects
 from handrail.app.user_files import stat_path
 from handrail.cli.options import project_option, store_option
 from handrail.cli.output import Failure
@@ -31,26 +30,18 @@ from handrail.cli.serve import AuthOptions, ServeOptions
 from handrail.dashboard.application import build_application, is_page
 from handrail.dashboard.hub import Hub
 from handrail.dashboard.login import Login, LoginLink
-from handrail.dashboard.viewer import Dashboard, Dashboards, ProjectNaming
+from handrail.dashboard.viewer import Dashboard, Dashboards
 from handrail.http.application import Backend, GuardMiddleware, Shutdown, ShutdownMiddleware, host_names_of
 from handrail.http.authentication import Authenticator, IssuerTokenVerifier, fetch_issuer_keys, is_safe_url
 from handrail.http.limits import CallLimits, read_rate_limit
 from handrail.http.metrics import Metrics
 from handrail.http.server import GracefulServer, open_listener, run_http_server
 from handrail.mcp.server import FaceServer
-from handrail.mcp.streamable_http import (
-    ServedProjects,
-    SessionLimits,
-    VisibleProjects,
-    build_tenants,
-    load_session_limits,
-)
+from handrail.mcp.streamable_http import ServedProjects, SessionLimits, build_tenants, load_session_limits
 from handrail.runtime.errors import SYNC_FAILED_EXIT_STATUS
 from handrail.runtime.ports.access import AccessScope, Grant
-from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.records import project_name
 from handrail.runtime.store_address import locate_store
-from handrail.runtime.sweep import read_idle_limits
 from handrail.runtime.system import get_login_name, resolve_path
 
 DASHBOARD_PORT = 8766
@@ -65,7 +56,7 @@ class HttpService:
     """A prepared HTTP server: `run` serves the faces, `metrics` counts their calls."""
 
     metrics: Metrics
-    run: Callable[[ServingStore, ServeOptions], bool]
+    run: Callable[[App, ServeOptions], bool]
 
 
 def prepare_http_service(
@@ -102,18 +93,18 @@ def prepare_http_service(
             raise Failure("no_audience", message, "say what clients call this server with --audience URL")
         issued = IssuerTokenVerifier(options.issuer, fetch_issuer_keys(options.issuer), options.claim)
 
-    def run(serving: ServingStore, what: ServeOptions) -> bool:
-        clock, access = serving.world.clock, serving.access if "token" in kinds else None
-        now = clock.now()
-        if kinds == {"token"} and not any(token.is_valid_at(now) for token in serving.access.tokens()):
+    def run(app: App, what: ServeOptions) -> bool:
+        access, now = app.store.access, app.now()
+        if kinds == {"token"} and not any(token.is_valid_at(now) for token in access.tokens()):
             repair = "handrail token create NAME --scope run:read --scope run:write"
             raise Failure("no_authentication", "no token is good, so nobody could come in", repair)
-        if kinds and not serving.registry.projects():
+        if kinds and not app.store.registry.projects():
             problem = "no project is served, so there is nothing to do"
             raise Failure("no_project", problem, "handrail project add NAME ROOT")
-        given = {} if kinds else _name_projects_by_folder(serving, what.roots)
-        backend = _build_backend(serving, what, given, metrics, session_limits)
-        authenticator = Authenticator(access, clock, limits, issued, options.audience)
+        known = ServedProjects(app.store, {} if kinds else _name_projects_by_folder(app))
+        backend = _build_backend(app, what, known, metrics, session_limits)
+        accepted = access if "token" in kinds else None
+        authenticator = Authenticator(accepted, app.clock, limits, issued, options.audience)
         named = dataclasses.replace(before, names=names)
         return run_http_server(where, authenticator, backend, named, session_limits.limit)
 
@@ -137,11 +128,11 @@ def _list_host_names(where: ListenAddress, audience: str, known_as: frozenset[st
     return frozenset(given | {name.removesuffix(":443").removesuffix(":80") for name in given})
 
 
-def _name_projects_by_folder(serving: ServingStore, roots: tuple[Path, ...]) -> dict[str, Path]:
+def _name_projects_by_folder(app: App) -> dict[str, Path]:
     """Name the projects of the command line after their folders; leave out those that have a name already."""
-    taken = {one.name: Path(one.root) for one in serving.registry.projects()}
+    taken = {one.name: Path(one.root) for one in app.store.registry.projects()}
     found: dict[str, Path] = {}
-    for root in (root for root in roots if root not in taken.values()):
+    for root in (root for root in app.projects.roots if root not in taken.values()):
         if (other := {**taken, **found}.get(root.name)) is not None:
             message = f"{root} and {other} would both be called `{root.name}`"
             raise Failure("taken", message, f"give it another name: handrail project add NAME {root}")
@@ -150,11 +141,7 @@ def _name_projects_by_folder(serving: ServingStore, roots: tuple[Path, ...]) -> 
 
 
 def _build_backend(
-    serving: ServingStore,
-    what: ServeOptions,
-    given: Mapping[str, Path],
-    metrics: Metrics,
-    session_limits: SessionLimits,
+    app: App, what: ServeOptions, known: ServedProjects, metrics: Metrics, limits: SessionLimits
 ) -> Backend:
     """Build the faces and the dashboard of a server."""
 
@@ -163,14 +150,9 @@ def _build_backend(
         if what.spans:
             server.trace(what.spans.propagate_parent)
 
-    known = ServedProjects(serving, given, what.store)
-    tenants = build_tenants(
-        serving, what.opens, what.faces, known, what.names, allowed=session_limits, told=instrument
-    )
-    pages = DashboardPages(
-        Dashboards(make_dashboard_factory(serving, what.opens, known), tenants.halted), serving.secret
-    )
-    return Backend(tenants, metrics, serving.measure_load, pages)
+    tenants = build_tenants(app, what.faces, known, what.names, limits=limits, instrument=instrument)
+    pages = DashboardPages(Dashboards(make_dashboard_factory(app, known), tenants.halted), app.secret)
+    return Backend(tenants, metrics, app.store.measure_load, pages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,18 +163,17 @@ class DashboardPages:
     secret: bytes
 
     def build(
-        self, url: str, door: Authenticator, told: Callable[[str], None]
+        self, url: str, authenticator: Authenticator, announce: Callable[[str], None]
     ) -> tuple[ASGIApp, Callable[[], None]]:
         """Build the dashboard of a server at this URL. Return it, and a function that announces its address.
 
-        `told` receives the address. If the server asks for no token, the address is a one-time sign-in link.
+        `announce` receives the address. If the server asks for no token, it is a one-time sign-in link.
         """
-        if door.requires_token:
-            login = Login(
-                self.boards, self._key(b"tokens"), check_token=door.check_token, find_grant=door.find_grant
-            )
-            return build_application(login), lambda: told(f"{url}/")
-        links = LoginLink(lambda path: told(f"{url}{path}"))
+        if authenticator.requires_token:
+            check_token, find_grant = authenticator.check_token, authenticator.find_grant
+            login = Login(self.boards, self._key(b"tokens"), check_token=check_token, find_grant=find_grant)
+            return build_application(login), lambda: announce(f"{url}/")
+        links = LoginLink(lambda path: announce(f"{url}{path}"))
         person = Grant(get_login_name(), frozenset(AccessScope))
         return build_application(Login(self.boards, self._key(b"links"), links, person)), links.renew
 
@@ -209,30 +190,14 @@ class DashboardPages:
         self.boards.close()
 
 
-def make_dashboard_factory(
-    serving: ServingStore, app: Stores, known: ServedProjects
-) -> Callable[[VisibleProjects], Dashboard]:
+def make_dashboard_factory(app: App, known: ServedProjects) -> Callable[[VisibleProjects], Dashboard]:
     """Return a function that builds the dashboard for viewers who may see these projects."""
-    load_definitions = make_definitions_loader(TrustStore())
 
     def build(visible: VisibleProjects) -> Dashboard:
-        visible_projects = known.visible_to(visible)
-        projects = NamedProjects(visible_projects, load_definitions, known.folders)
-        filtered = filter_projects(serving, lambda: tuple(map(str, projects.roots)))
-        naming = ProjectNaming(
-            lambda root: projects.label(root) or "",
-            lambda name: str(visible_projects().get(name, name)),
-            projects.hide,
-        )
-
-        def visible_definitions() -> Mapping[str, Definitions]:
-            found = {name: load_definitions(str(root)) for name, root in visible_projects().items()}
-            return found or {"": load_definitions("")}
-
-        measures = serving.measures if visible is None else None
-        return Dashboard(
-            filtered, read_idle_limits(), naming, Hub(filtered), app, visible_definitions, measures
-        )
+        projects = known.select(visible)
+        limited = app.limit_to(projects)
+        measures = app.store.measures if visible is None else None
+        return Dashboard(limited, Hub(limited), projects.definitions_by_name, measures)
 
     return build
 
@@ -262,24 +227,20 @@ def dashboard(port: int, project: Path, store: str | None, *, no_open: bool) -> 
             click.launch(f"http://{bound}{path}")
         opened.append(path)
 
-    app = Stores()
+    check_server_settings()
     with (
-        app.open_serving(locate_store(store or "")) as serving,
+        open_app(locate_store(store or "")) as app,
         open_listener(ListenAddress("127.0.0.1", port)) as (listener, bound),
     ):
-        load = make_definitions_loader(TrustStore())
-        load_definitions = partial(_load_definitions, serving, resolve_path(project), load)
-        hub, limits, naming = Hub(serving), read_idle_limits(), ProjectNaming()
-        board = Dashboard(
-            serving, limits, naming, hub, app, load_definitions, serving.measures, reach=MAX_FILTERED_RUNS
-        )
+        load_definitions = partial(_load_definitions, app, resolve_path(project))
+        board = Dashboard(app, Hub(app), load_definitions, app.store.measures, reach=MAX_FILTERED_RUNS)
         boards, shutdown = Dashboards(lambda _: board, asyncio.Event()), Shutdown()
         links, person = LoginLink(announce), Grant(get_login_name(), frozenset(AccessScope))
         pages = build_application(Login(boards, Fernet.generate_key(), links, person))
         guard = GuardMiddleware(
             ShutdownMiddleware(pages, shutdown),
             host_names_of(str(bound)),
-            Authenticator(None, serving.world.clock),
+            Authenticator(None, app.clock),
             MAX_REQUEST_BYTES,
             lambda: shutdown.has_begun,
         )
@@ -291,13 +252,11 @@ def dashboard(port: int, project: Path, store: str | None, *, no_open: bool) -> 
     raise SystemExit(SYNC_FAILED_EXIT_STATUS if boards.halted.is_set() else 0)
 
 
-def _load_definitions(
-    serving: ServingStore, project: Path, load: DefinitionsLoader
-) -> Mapping[str, Definitions]:
+def _load_definitions(app: App, project: Path) -> Mapping[str, Definitions]:
     """Return the definitions of this project and of the store's projects that still exist, by name."""
     found: dict[str, Definitions] = {}
-    known = (*(one.root for one in serving.registry.projects()), *serving.roots())
+    known = (*(one.root for one in app.store.registry.projects()), *app.store.mirrors.projects())
     for root in dict.fromkeys((str(project), *(root for root in known if stat_path(Path(root))))):
         name = project_name(root)
-        found[root if name in found else name] = load(root)
+        found[root if name in found else name] = app.projects.definitions(root)
     return found

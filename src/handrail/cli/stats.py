@@ -14,7 +14,7 @@ from handrail.app.insights import TABLE_NAMES, Figures, build_tables, load_figur
 from handrail.app.run_view import CODE_MEANINGS
 from handrail.cli.options import MomentParam, store_option
 from handrail.cli.output import json_option, print_json, print_text
-from handrail.cli.store import open_cli_store
+from handrail.cli.store import open_cli_app
 from handrail.documents.text import escape_for_terminal
 from handrail.drawing.tables import EMPTY_CELL, Table, Unit, format_cell, select_columns, to_csv, to_objects
 from handrail.runtime.records import format_rfc3339
@@ -56,8 +56,8 @@ def stats(since: datetime | None, wanted: str | None, store: str | None, *, as_j
     """
     if wanted and as_json:
         raise click.UsageError("--csv and --json are two forms of the same numbers: name one of them")
-    with open_cli_store(store) as found:
-        figures = load_figures(found.measures, SystemClock().now(), since)
+    with open_cli_app(store) as app:
+        figures = load_figures(app.store.measures, SystemClock().now(), since)
     every = build_tables(load_message_catalog(), figures, CODE_MEANINGS)
     if wanted:
         print_text(to_csv(every[wanted]))

@@ -2,34 +2,33 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 
 import click
 from msgspec.structs import asdict
 
+from handrail.app.app import App, open_app
 from handrail.app.run_folders import RunFolder, find_run_folders, rebuild_mirrors, switch_workflow
-from handrail.app.stores import Stores
+from handrail.app.stores import ProjectRuns, copy_store, store_exists
 from handrail.cli.options import MomentParam, TextParam, store_option, workflows_project_option
 from handrail.cli.output import Failure, NotFound, confirm_action, json_option, print_json, print_table
 from handrail.documents.text import escape_for_terminal
 from handrail.runtime.errors import Fault
-from handrail.runtime.ports.open_store import ProgressCountCallback, Store
+from handrail.runtime.ports.open_store import ProgressCountCallback
 from handrail.runtime.store_address import locate_store
 from handrail.runtime.system import SystemClock, data_folder
 from handrail.stores.files.redo_log import PRIVATE_FOLDER
 
 
-@contextmanager
-def open_cli_store(store: str | None, *, made: bool = False) -> Iterator[Store]:
-    """Open the named store, or the default one. Fail if it does not exist, unless `made` is True."""
-    where, app = locate_store(store or ""), Stores()
-    if not (made or app.store_exists(where)):
+def open_cli_app(store: str | None, *, create: bool = False) -> AbstractContextManager[App]:
+    """Open the named store, or the default one. Fail if it does not exist, unless `create` is True."""
+    where = locate_store(store or "")
+    if not (create or store_exists(where)):
         repair = "name another with --store or HANDRAIL_STORE; the first run makes one"
         raise NotFound("store", str(where), repair)
-    with app.open_store(where) as opened:
-        yield opened
+    return open_app(where)
 
 
 @click.group()
@@ -47,7 +46,7 @@ def path(store: str | None, *, as_json: bool) -> None:
         click.echo(escape_for_terminal(str(where)))
         return
     try:
-        exists = Stores().store_exists(where)
+        exists = store_exists(where)
     except Fault:  # it cannot be reached
         exists = False
     print_json({"path": str(where), "exists": exists})
@@ -61,17 +60,19 @@ def check(store: str | None, *, as_json: bool) -> None:
 
     Exits with 1 if there is any. Others may go on working meanwhile.
     """
-    with open_cli_store(store) as opened:
-        damage = list(opened.keeper.check())
-        size = opened.keeper.size()
+    with open_cli_app(store) as app:
+        damage = list(app.store.maintenance.check())
+        size = app.store.maintenance.size()
     if as_json:
         rows = [asdict(one) for one in damage]
-        print_json({"path": str(opened.path), "bytes": size, "damage": rows})
+        print_json({"path": str(app.store.location), "bytes": size, "damage": rows})
     else:
         print_table([(one.code, one.run, one.message) for one in damage], ("code", "run", "damage"))
     if damage:
         repair = "stop what uses it and restore a backup; `handrail runs export RUN` saves what can be read"
-        click.echo(f"{len(damage)} found in {escape_for_terminal(str(opened.path))}\n  {repair}", err=True)
+        click.echo(
+            f"{len(damage)} found in {escape_for_terminal(str(app.store.location))}\n  {repair}", err=True
+        )
         raise SystemExit(Failure.exit_code)
     if not as_json:
         click.echo("no damage", err=True)
@@ -82,10 +83,10 @@ def check(store: str | None, *, as_json: bool) -> None:
 @json_option
 def vacuum(store: str | None, *, as_json: bool) -> None:
     """Give space that is not used any more back to the disk. Others wait meanwhile."""
-    with open_cli_store(store) as opened:
-        before, after = opened.keeper.vacuum()
+    with open_cli_app(store) as app:
+        before, after = app.store.maintenance.vacuum()
     if as_json:
-        print_json({"path": str(opened.path), "before": before, "after": after})
+        print_json({"path": str(app.store.location), "before": before, "after": after})
     else:
         click.echo(f"{before} bytes before, {after} bytes now", err=True)
 
@@ -108,15 +109,15 @@ def prune(older_than: datetime, archive: Path | None, store: str | None, *, yes:
     They are deleted once the archive was read back. It never takes the place of a file: a number is put
     behind its name. The newest run stays, and so does the run of the newest event: no number is given twice.
     """
-    with open_cli_store(store) as opened:
-        home = opened.path.parent if isinstance(opened.path, Path) else data_folder()
+    with open_cli_app(store) as app:
+        home = app.store.location.parent if isinstance(app.store.location, Path) else data_folder()
         wanted = archive or home / "archive" / f"runs-{SystemClock().now():%Y-%m-%d}.jsonl.gz"
-        count = opened.keeper.count_old_runs(older_than)
+        count = app.store.maintenance.count_old_runs(older_than)
         if count and not yes:
             confirm_action(f"{count} runs would be moved to {wanted}")
         pruned = None
         if count:
-            pruned = opened.keeper.prune(
+            pruned = app.store.maintenance.prune(
                 older_than, wanted, lambda text: click.echo(escape_for_terminal(text), err=True)
             )
     if as_json:
@@ -143,10 +144,10 @@ def copy(source: str, target: str, *, as_json: bool) -> None:
     compared, and the copy goes on behind it. Stop what serves FROM: a copy that is behind it is refused.
     """
     there, wanted = locate_store(source), locate_store(target)
-    if not Stores().store_exists(there):
+    if not store_exists(there):
         raise NotFound("store", str(there), "name the store to copy first, and the new one behind it")
     with _show_progress() as progress:
-        copied = Stores().copy_store(there, wanted, progress)
+        copied = copy_store(there, wanted, progress)
     if as_json:
         places: dict[str, object] = {"from": str(there), "to": str(wanted)}
         print_json({**places, "continued": copied.continued, "tables": copied.tables})
@@ -170,10 +171,10 @@ def rebuild(projects: tuple[Path, ...], store: str | None, *, as_json: bool) -> 
     Such a run lives in its project; the store only mirrors it. What is missing here is brought over, and a
     mirror that is not what the run's own journal says is made anew. A store that was lost is made.
     """
-    with open_cli_store(store, made=True) as opened:
-        rebuilt = list(rebuild_mirrors(opened.mirrors, Stores().open_folder, projects))
+    with open_cli_app(store, create=True) as app:
+        rebuilt = list(rebuild_mirrors(app.store.mirrors, app.project_runs.open_folder, projects))
     if as_json:
-        print_json({"path": str(opened.path), "runs": [asdict(one) for one in rebuilt]})
+        print_json({"path": str(app.store.location), "runs": [asdict(one) for one in rebuilt]})
     else:
         rows = [(one.run, str(one.entries), one.folder) for one in rebuilt]
         print_table(rows, ("run", "entries", "folder"))
@@ -218,12 +219,14 @@ def repair(workflow: str, adopt: str, restore: int, project: Path, *, as_json: b
     if adopt and restore:
         raise Failure("arguments", "--adopt and --restore are two ways out", "choose one of them")
     chosen = _choose_folder(project, workflow)
-    name = Stores().open_folder(chosen).load_current().run.workflow if chosen.name else chosen.workflow.name
+    name = (
+        ProjectRuns().open_folder(chosen).load_current().run.workflow if chosen.name else chosen.workflow.name
+    )
     folder = switch_workflow(chosen, name)
     if folder is None:
         message = f"the run in {chosen.path} follows the workflow `{name}`, which is not there"
         raise Failure("unknown_workflow", message, "put the file of the workflow back")
-    runs = Stores().open_folder(folder)
+    runs = ProjectRuns().open_folder(folder)
     if adopt or restore:
         stored = runs.repair(SystemClock().now(), adopt=adopt, restore=restore)
     elif (folder.path / PRIVATE_FOLDER).is_dir():

@@ -11,7 +11,7 @@ import click
 from handrail.app.projects import describe_overlap
 from handrail.cli.options import TextParam, check_root, store_option
 from handrail.cli.output import Failure, NotFound, json_option, print_json, print_table
-from handrail.cli.store import open_cli_store
+from handrail.cli.store import open_cli_app
 from handrail.runtime.ports.access import (
     PROJECT_NAME,
     TOKEN_NAME,
@@ -94,15 +94,15 @@ def create(  # noqa: PLR0913 - an argument for each option
         message = f"`{principal}` is no name of a principal"
         raise Failure("bad_name", message, f"write one that matches {TOKEN_NAME.pattern}")
     secret, now = create_secret(), SystemClock().now()
-    with open_cli_store(store, made=True) as opened:
+    with open_cli_app(store, create=True) as app:
         # A token for an unknown name would open any project that is added under that name later.
-        known = {one.name for one in opened.registry.projects()}
+        known = {one.name for one in app.store.registry.projects()}
         if unknown := [name for name in projects if name not in known]:
             repair = "handrail project list, or add it: handrail project add"
             raise NotFound("project", unknown[0], repair)
         grant = Grant(principal, frozenset(map(AccessScope, scopes)), frozenset(projects) or None)
         made = AccessToken(secret.id, grant, now, now + expires if expires else None)
-        opened.access.add_token(secret.digest, made)
+        app.store.access.add_token(secret.digest, made)
     if as_json:
         print_json({"token": {**_token_data(made, now), "secret": secret.text}})
     else:
@@ -116,8 +116,8 @@ def create(  # noqa: PLR0913 - an argument for each option
 def list_tokens(store: str | None, *, as_json: bool) -> None:
     """List the secrets that were given away, without the secrets."""
     now = SystemClock().now()
-    with open_cli_store(store) as opened:
-        tokens = opened.access.tokens()
+    with open_cli_app(store) as app:
+        tokens = app.store.access.tokens()
     if as_json:
         print_json({"tokens": [_token_data(one, now) for one in tokens]})
         return
@@ -141,8 +141,8 @@ def list_tokens(store: str | None, *, as_json: bool) -> None:
 @store_option
 def revoke(identity: str, store: str | None) -> None:
     """Let a secret open nothing any more, from now on."""
-    with open_cli_store(store) as opened:
-        if not opened.access.revoke(identity, SystemClock().now()):
+    with open_cli_app(store) as app:
+        if not app.store.access.revoke(identity, SystemClock().now()):
             raise NotFound("token that is not revoked", identity, "handrail token list")
     click.echo(f"token {identity} opens nothing any more", err=True)
 
@@ -184,9 +184,9 @@ def add(name: str, root: Path, store: str | None, *, as_json: bool) -> None:
         raise Failure("no_project", f"there is no folder {root}", "make it, or name the one that is meant")
     folder = resolve_path(root)
     check_root(folder, "name the folder of a project")
-    with open_cli_store(store, made=True) as opened:
+    with open_cli_app(store, create=True) as app:
         made = RegisteredProject(name, str(folder), SystemClock().now())
-        for other in opened.registry.projects():
+        for other in app.store.registry.projects():
             if other.name == name:
                 message = f"`{name}` is the project in {other.root} already"
                 repair = f"choose another name, or: handrail project remove {name}"
@@ -195,7 +195,7 @@ def add(name: str, root: Path, store: str | None, *, as_json: bool) -> None:
                 message = f"{folder} is not apart from `{other.name}` in {other.root}: {common}"
                 repair = f"use `{other.name}` for both, or: handrail project remove {other.name}"
                 raise Failure("not_apart", message, repair)
-        if not opened.registry.add(made):
+        if not app.store.registry.add(made):
             raise Failure("taken", f"`{name}` was added by somebody else just now", "handrail project list")
     if as_json:
         print_json({"project": _project_data(made)})
@@ -208,8 +208,8 @@ def add(name: str, root: Path, store: str | None, *, as_json: bool) -> None:
 @json_option
 def list_projects(store: str | None, *, as_json: bool) -> None:
     """List the projects that are served over HTTP."""
-    with open_cli_store(store) as opened:
-        projects = opened.registry.projects()
+    with open_cli_app(store) as app:
+        projects = app.store.registry.projects()
     if as_json:
         print_json({"projects": [_project_data(one) for one in projects]})
     else:
@@ -223,9 +223,9 @@ def list_projects(store: str | None, *, as_json: bool) -> None:
 @json_option
 def remove(name: str, store: str | None, *, as_json: bool) -> None:
     """Serve the project NAME no longer; its runs and its files stay as they are."""
-    with open_cli_store(store) as opened:
-        gone = next((one for one in opened.registry.projects() if one.name == name), None)
-        if gone is None or not opened.registry.remove(name):
+    with open_cli_app(store) as app:
+        gone = next((one for one in app.store.registry.projects() if one.name == name), None)
+        if gone is None or not app.store.registry.remove(name):
             raise NotFound("project", name, "handrail project list")
     if as_json:
         print_json({"project": _project_data(gone)})

@@ -1,6 +1,6 @@
 """Act on a run, or on several, from the dashboard: the forms, and what happens when they are sent.
 
-Actions are the same turns as on the command line. They run in the thread that writes to the store.
+`App.act` takes the actions, as it does for the command line.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,15 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from handrail.app.actions import (
-    COMMENT,
-    add_comment,
-    complete_step_by_hand,
-    control_run,
-    describe_override,
-    find_journal_world,
-    fork_by_hand,
-)
+from handrail.app.actions import COMMENT, Action, AddComment, CompleteStep, Control, Fork, is_mirrored
 from handrail.app.asgi import read_body
 from handrail.app.faces import load_message_catalog
 from handrail.app.user_files import stat_path
@@ -46,7 +38,6 @@ from handrail.engine.lifecycle import (
 )
 from handrail.engine.model import Authority
 from handrail.runtime.errors import Fault, SyncFailed
-from handrail.runtime.fork import ForkRequest, find_agent_refusal_code
 from handrail.runtime.ports.queries import RunRow
 from handrail.runtime.turn import Reply
 
@@ -76,7 +67,7 @@ def list_actions(viewer: Viewer, row: RunRow) -> tuple[str, ...]:
     """Return the actions that this viewer can take on a run now."""
     if not viewer.acts:
         return ()
-    if row.authority is not Authority.SQL:
+    if is_mirrored(row):
         return (COMMENT,)
     if is_terminal(row.lifecycle):
         return (COMMENT, FORK)
@@ -115,7 +106,7 @@ class ActionHandler:
         except Fault as fault:
             if isinstance(fault, SyncFailed):
                 self.boards.halted.set()
-            hide = viewer.board.naming.hide
+            hide = viewer.board.app.projects.hide
             outcome = ActionRefusal(hide(fault.message), hide(fault.repair))
         if isinstance(outcome, ActionRefusal):
             return await run_sync(_render_action_page, viewer, row, action, form, outcome)
@@ -131,7 +122,7 @@ async def _read_form(request: Request) -> str:
 
 def load_run_row(viewer: Viewer, request: Request) -> RunRow:
     """Load the run of a URL. Raises 404 if there is none, or if the viewer may not see it."""
-    row = viewer.board.serving.records.run(request.path_params["run"])
+    row = viewer.board.app.runs.run(request.path_params["run"])
     if row is None:
         raise HTTPException(404)
     return row
@@ -140,49 +131,48 @@ def load_run_row(viewer: Viewer, request: Request) -> RunRow:
 def perform_action(
     viewer: Viewer, row: RunRow, action: str, form: Mapping[str, str]
 ) -> Reply | ActionRefusal:
-    """Take the action in the thread that writes. Raises the faults of the store."""
+    """Take the action. Raises the faults of the store."""
     if action not in list_actions(viewer, row):
         return ActionRefusal(load_message_catalog()("act.not_now"))
     if not all(map(is_valid_value, form.values())):
         return ActionRefusal(load_message_catalog()("act.no_text"))
-    reply = viewer.board.serving.writer.call(lambda: _run_action(viewer, row, action, form))
-    error = None if isinstance(reply, ActionRefusal) else reply.get("error")
+    wanted = _read_action(action, form)
+    if isinstance(wanted, ActionRefusal):
+        return wanted
+    reply = viewer.board.app.act(row, wanted, viewer.caller)
+    if warning := reply.get("warning"):
+        return ActionRefusal(str(warning), confirms=True)
+    error = reply.get("error")
     if not isinstance(error, Mapping):
         return reply
-    why = error["why"]
+    why = error.get("why", {"seen": (), "needed": ()})
     return ActionRefusal(error["message"], error["repair"], tuple(why["seen"]), tuple(why["needed"]))
 
 
-def _run_action(viewer: Viewer, row: RunRow, action: str, form: Mapping[str, str]) -> Reply | ActionRefusal:
-    serving, caller = viewer.board.serving, viewer.caller
-    world = serving.world
+def _read_action(action: str, form: Mapping[str, str]) -> Action | ActionRefusal:
+    """Return the action that a form asks for, or why the form cannot be read."""
     if action == COMMENT:
-        run_world = find_journal_world(world, row, viewer.board.openings.open_folder, serving.copy_run)
-        return add_comment(run_world, row, form.get("text", "").replace("\r\n", "\n"), caller)
+        return AddComment(form.get("text", "").replace("\r\n", "\n"))
     if action == COMPLETE_STEP:
         output = parse_object(form.get("output", "").encode())
         if isinstance(output, JsonFlaw):
             return ActionRefusal(output.sentence, load_message_catalog()("act.output"))
-        return complete_step_by_hand(world, row, output, caller)
+        return CompleteStep(output)
     if action == FORK:
-        fork = ForkRequest(row.id, form.get("step", ""), caller)
-        code = find_agent_refusal_code(world, fork)
-        if code and "confirmed" not in form:
-            return ActionRefusal(describe_override(fork.state, code), confirms=True)
-        return fork_by_hand(world, fork, code)
-    return control_run(world, row, action, form.get("reason", "").strip(), caller)
+        return Fork(form.get("step", ""), confirmed="confirmed" in form)
+    return Control(action, form.get("reason", "").strip())
 
 
 def _render_action_page(
     viewer: Viewer, row: RunRow, action: str, form: Mapping[str, str], refusal: ActionRefusal | None
 ) -> Response:
     """Render the form with the values that were entered, and the refusal if there is one."""
-    board, now = viewer.board, viewer.board.now()
+    board, now = viewer.board, viewer.board.app.now()
     if action not in {*_CONTROL_ACTIONS, COMMENT, COMPLETE_STEP, FORK}:
         raise HTTPException(404)
-    stored = board.serving.world.runs.load(row.id)
+    stored = board.app.world.runs.load(row.id)
     workflow = (
-        board.serving.world.workflow_of(stored.run.digest, stored.run.workflow)
+        board.app.world.workflow_of(stored.run.digest, stored.run.workflow)
         if stored and action in {FORK, COMPLETE_STEP}
         else None
     )
@@ -261,11 +251,11 @@ class BulkHandler:
         """Act on one run. Do nothing once the disk has not confirmed a write."""
         if self.boards.halted.is_set():
             return BulkItem(run, None, _UNTRIED)
-        row = viewer.board.serving.records.run(run)
+        row = viewer.board.app.runs.run(run)
         cannot = _find_obstacle(viewer, row, form.action)
         if cannot or row is None:
             return BulkItem(run, _summarize_row(viewer, row), cannot)
-        hide = viewer.board.naming.hide
+        hide = viewer.board.app.projects.hide
         try:
             outcome = perform_action(viewer, row, form.action, {"reason": form.reason})
         except Fault as fault:
@@ -274,7 +264,7 @@ class BulkHandler:
             return BulkItem(
                 run, _summarize_row(viewer, row), why=hide(fault.message), repair=hide(fault.repair)
             )
-        now = viewer.board.serving.records.run(run)
+        now = viewer.board.app.runs.run(run)
         if isinstance(outcome, ActionRefusal):
             return BulkItem(run, _summarize_row(viewer, now), why=outcome.message, repair=outcome.repair)
         words = suggest_words(now) if now and form.action == RESUME else ""
@@ -299,7 +289,7 @@ def _find_obstacle(viewer: Viewer, row: RunRow | None, action: str) -> str:
         return "gone"
     if not viewer.acts:
         return "yours"
-    if row.authority is not Authority.SQL:
+    if is_mirrored(row):
         return "elsewhere"
     if is_terminal(row.lifecycle):
         return "over"
@@ -307,12 +297,12 @@ def _find_obstacle(viewer: Viewer, row: RunRow | None, action: str) -> str:
 
 
 def _summarize_row(viewer: Viewer, row: RunRow | None) -> RunSummary | None:
-    return summarize_run(viewer.board, row, viewer.board.now()) if row else None
+    return summarize_run(viewer.board, row, viewer.board.app.now()) if row else None
 
 
 def _render_preview(viewer: Viewer, form: _BulkRequest, lacks: str) -> Response:
     """Render what would happen to each run; `lacks` says what the form still needs."""
-    records = viewer.board.serving.records
+    records = viewer.board.app.runs
     with records.snapshot():
         rows: Mapping[str, RunRow | None] = {run: records.run(run) for run in form.runs}
     items = [
@@ -329,7 +319,7 @@ def _render_bulk_page(
         "bulk.html",
         409 if lacks else 200,
         viewer=viewer,
-        now=viewer.board.now(),
+        now=viewer.board.app.now(),
         action=form.action,
         reason=form.reason,
         needs_reason=form.action in TRIGGERS_NEEDING_REASON,

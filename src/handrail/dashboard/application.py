@@ -172,5 +172,5 @@ def _render_fault(request: Request, error: Exception) -> Response:
     """Render the page for a fault, with paths replaced by project names."""
     if not isinstance(error, Fault):
         raise error
-    hide = get_viewer(request).board.naming.hide
+    hide = get_viewer(request).board.app.projects.hide
     return render_page("fault.html", 503, message=hide(error.message), repair=hide(error.repair))

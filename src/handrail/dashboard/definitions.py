@@ -52,7 +52,7 @@ class ProjectDefinitions:
     viewer: Viewer
     projects: tuple[str, ...]
     project: str
-    shelf: Definitions
+    definitions: Definitions
     hiding: Mapping[Path, HidingFile]
     sources: Mapping[str, WorkflowSource]
     used: frozenset[Path]
@@ -81,14 +81,14 @@ class ProjectDefinitions:
 
     def shown_path(self, path: Path) -> str:
         """Return a path as the viewer may see it, with the project's root replaced by its name."""
-        return self.viewer.board.naming.hide(str(path))
+        return self.viewer.board.app.projects.hide(str(path))
 
     def choose_definition(
         self, kind: DefinitionKind, name: str, origin: str
     ) -> tuple[FoundDefinition | None, tuple[FoundDefinition | SkippedFile, ...]]:
         """Return the definition of this name and origin, or else the first of this name; and all of these."""
-        same = tuple(one for one in self.shelf.list_definitions(kind) if one.name == name)
-        lost = tuple(one for one in self.shelf.list_skipped(kind) if one.name == name)
+        same = tuple(one for one in self.definitions.list_definitions(kind) if one.name == name)
+        lost = tuple(one for one in self.definitions.list_skipped(kind) if one.name == name)
         wanted = next((one for one in same if one.origin == origin), same[0] if same else None)
         return wanted, (*same, *lost)
 
@@ -114,22 +114,24 @@ class DefinitionStatus:
 def load_project_definitions(request: Request) -> ProjectDefinitions:
     """Load the definitions of the project in the URL, or of the first one. Raises 404 if it is unknown."""
     viewer = get_viewer(request)
-    by_project = viewer.board.shelves()
+    by_project = viewer.board.load_definitions()
     project = request.query_params.get("project", next(iter(by_project)))
-    shelf = by_project.get(project)
-    if shelf is None:
+    definitions = by_project.get(project)
+    if definitions is None:
         raise HTTPException(404)
-    hiding = {one.file.path: one for one in shelf.list_hiding_files()}
-    sources = {one.name: one.source for one in shelf.workflows() if not one.hidden}
-    in_use = *(one.path for one in shelf.personas()), *(one.path for one in shelf.guardrails())
-    return ProjectDefinitions(viewer, tuple(by_project), project, shelf, hiding, sources, frozenset(in_use))
+    hiding = {one.file.path: one for one in definitions.list_hiding_files()}
+    sources = {one.name: one.source for one in definitions.workflows() if not one.hidden}
+    in_use = *(one.path for one in definitions.personas()), *(one.path for one in definitions.guardrails())
+    return ProjectDefinitions(
+        viewer, tuple(by_project), project, definitions, hiding, sources, frozenset(in_use)
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ListedWorkflow:
     """A workflow in the list; `workflow` is None if it cannot be read."""
 
-    standing: DefinitionStatus
+    status: DefinitionStatus
     workflow: Workflow | None
     problems: tuple[Problem, ...]
 
@@ -157,12 +159,12 @@ def render_workflows(request: Request) -> Response:
     """Render the list of workflows that a project sees."""
     among = load_project_definitions(request)
     listed = []
-    for one in among.shelf.workflows():
+    for one in among.definitions.workflows():
         report = check_source(one.source, among.sources.get)
         listed.append(ListedWorkflow(among.describe_found(one), report.workflow, report.problems))
-    skipped = among.shelf.list_skipped(DefinitionKind.WORKFLOW)
+    skipped = among.definitions.list_skipped(DefinitionKind.WORKFLOW)
     listed += [ListedWorkflow(among.describe_lost(one), None, one.problems) for one in skipped]
-    ordered = sorted(listed, key=lambda one: one.standing.name)
+    ordered = sorted(listed, key=lambda one: one.status.name)
     return render_page("workflows.html", viewer=among.viewer, among=among, listed=ordered)
 
 
@@ -188,10 +190,10 @@ def render_workflow(request: Request) -> Response:
         viewer=among.viewer,
         among=among,
         name=name,
-        standing=_describe_status(among, found or same[0]),
+        status=_describe_status(among, found or same[0]),
         same=[_describe_status(among, one) for one in same],
         flow=flow,
-        told=list(_describe_problems(among, report, found)),
+        flaws=list(_describe_problems(among, report, found)),
         worst=next(iter(sorted({one.severity for one in report.problems})), "good"),
         picture=draw_graph_svg(t, graph, lay_out_graph(graph), standalone=False, links="g") if graph else "",
         groups=[node for node in graph.nodes if node.shape is Shape.GROUP] if graph else [],
@@ -214,7 +216,7 @@ def _describe_status(among: ProjectDefinitions, one: FoundDefinition | SkippedFi
 def _describe_problems(
     among: ProjectDefinitions, report: CheckedWorkflow, found: FoundDefinition | None
 ) -> Iterator[ProblemView]:
-    hide = among.viewer.board.naming.hide
+    hide = among.viewer.board.app.projects.hide
     for one in report.problems:
         line = one.place.line if found and one.place.file == found.source.file else 0
         yield ProblemView(one, hide(one.place.file), hide(one.message), hide(one.repair), line)
@@ -234,7 +236,7 @@ GUIDE_KINDS: Final = {"personas": DefinitionKind.PERSONA, "guardrails": Definiti
 class GuideView:
     """A persona or a guardrail: `html` is the text for agents, `told_in` the workflows and steps it names."""
 
-    standing: DefinitionStatus
+    status: DefinitionStatus
     about: str
     html: Markup
     told_in: tuple[tuple[str, ...], tuple[str, ...]]
@@ -250,8 +252,8 @@ def render_guides(request: Request) -> Response:
     kind = GUIDE_KINDS[kinds]
     listed = {
         each: [
-            *map(among.describe_found, among.shelf.list_definitions(of)),
-            *map(among.describe_lost, among.shelf.list_skipped(of)),
+            *map(among.describe_found, among.definitions.list_definitions(of)),
+            *map(among.describe_lost, among.definitions.list_skipped(of)),
         ]
         for each, of in GUIDE_KINDS.items()
     }
@@ -277,16 +279,16 @@ def _describe_guide(
     if isinstance(one, SkippedFile):
         return GuideView(among.describe_lost(one), "", Markup(), ((), ()), (), one.problems, None)
     problems = tuple(find_front_matter_problems(kind, one.source))
-    untrusted, standing = among.find_untrusted(one), among.describe_found(one)
+    untrusted, status = among.find_untrusted(one), among.describe_found(one)
     if kind is DefinitionKind.PERSONA:
         persona = build_persona(one)
         used = tuple(_find_persona_steps(among, persona.name))
         return GuideView(
-            standing, persona.about, render_markdown(persona.text), ((), ()), used, problems, untrusted
+            status, persona.about, render_markdown(persona.text), ((), ()), used, problems, untrusted
         )
     guardrail = build_guardrail(one)
     told_in = guardrail.workflows, guardrail.steps
-    return GuideView(standing, "", render_markdown(guardrail.text), told_in, (), problems, untrusted)
+    return GuideView(status, "", render_markdown(guardrail.text), told_in, (), problems, untrusted)
 
 
 def _find_persona_steps(among: ProjectDefinitions, name: str) -> Iterator[tuple[str, str]]:

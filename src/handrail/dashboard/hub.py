@@ -14,9 +14,9 @@ import anyio
 import msgspec
 from anyio.to_thread import run_sync
 
+from handrail.app.app import App
 from handrail.engine.model import Lifecycle
 from handrail.runtime.errors import Fault
-from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.records import RunChange
 
 # How many changed runs an update names; with more, any run may have changed.
@@ -80,8 +80,8 @@ class PageSubscription:
 class Hub:
     """The open pages of all viewers who see the same runs. It reads the store only while a page is open."""
 
-    def __init__(self, serving: ServingStore) -> None:
-        self._serving = serving
+    def __init__(self, app: App) -> None:
+        self._app = app
         self._pages: set[PageSubscription] = set()
         self._woken = asyncio.Event()
         self._lock = anyio.Lock()
@@ -133,8 +133,8 @@ class Hub:
                 def wake(_: RunChange) -> None:
                     loop.call_soon_threadsafe(self._woken.set)
 
-                self._stop = await run_sync(self._serving.world.feed.listen, wake)
-                self._known = await run_sync(self._serving.records.last_entry_number)
+                self._stop = await run_sync(self._app.world.feed.listen, wake)
+                self._known = await run_sync(self._app.runs.last_entry_number)
                 self._task = asyncio.create_task(self._push_changes())
 
     async def _push_changes(self) -> None:
@@ -156,14 +156,14 @@ class Hub:
 
     def _first_patch(self, since: int | None) -> Patch:
         """Return the first update of a page. Raises a `Fault` if the store cannot be read."""
-        last = self._serving.records.last_entry_number()
+        last = self._app.runs.last_entry_number()
         if since is None or not 0 <= since <= last:
-            return Patch(last, () if since is None else None, self._serving.records.count_active())
+            return Patch(last, () if since is None else None, self._app.runs.count_active())
         return self._news(since)
 
     def _news(self, since: int) -> Patch:
         """Return the update for all entries after `since`. Raises a `Fault` if the store cannot be read."""
-        records = self._serving.records
+        records = self._app.runs
         entries, counts = records.journal(since, _MAX_ENTRIES), records.count_active()
         if len(entries) == _MAX_ENTRIES:
             return Patch(records.last_entry_number(), None, counts)

@@ -45,8 +45,8 @@ def render_insights(request: Request) -> Response:
         return render_page("insights_closed.html", 403, viewer=viewer)
     chosen = query.get("range", DEFAULT_RANGE)
     within = chosen if chosen in RANGES else DEFAULT_RANGE
-    now, span = viewer.board.now(), RANGES[within]
-    with viewer.board.serving.records.snapshot():
+    now, span = viewer.board.app.now(), RANGES[within]
+    with viewer.board.app.runs.snapshot():
         figures = load_figures(measures, now, now - span if span else _EPOCH)
     shown = build_boards(load_message_catalog(), figures, CODE_MEANINGS)
     name = request.path_params.get("board", shown[0].name)

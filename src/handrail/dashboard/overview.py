@@ -74,7 +74,7 @@ class Filters:
         }
         unclear = tuple(name for name, at in times.items() if at is None and getattr(self, name))
         return RunFilter(
-            board.naming.root_of(self.project) if self.project else "",
+            board.app.projects.root_of(self.project) if self.project else "",
             self.face,
             self.workflow,
             tuple(one for one in LIFECYCLES if one in self.lifecycle),
@@ -135,9 +135,9 @@ class RunSummary:
 def render_overview(request: Request) -> Response:
     """Render the overview, or with `fragment` the part that live updates replace."""
     viewer, query = get_viewer(request), request.query_params
-    board, filters, now = viewer.board, parse_filters(query), viewer.board.now()
+    board, filters, now = viewer.board, parse_filters(query), viewer.board.app.now()
     wanted, unclear = filters.build_query(board)
-    records, after = board.serving.records, query.get("after", "")
+    records, after = board.app.runs, query.get("after", "")
     number = records.last_entry_number()
     with records.snapshot():
         counts = records.count_active()
@@ -171,17 +171,17 @@ def render_overview(request: Request) -> Response:
 def summarize_run(board: Dashboard, row: RunRow, now: datetime) -> RunSummary:
     """Return a run as lists show it."""
     mark = board.mark(row, now)
-    gives_up = board.limits.gives_up(row) if mark == _ATTENTION_MARKS[-1] else None
-    project = board.naming.name_of(row.project) if row.project else ""
+    gives_up = board.app.idle_limits.gives_up(row) if mark == _ATTENTION_MARKS[-1] else None
+    project = board.app.projects.display_name(row.project) if row.project else ""
     return RunSummary(row, mark, project, read_reason(row.metadata), gives_up)
 
 
 def _find_attention_runs(board: Dashboard, now: datetime) -> list[RunSummary]:
     """Return the runs that need attention: waiting ones first, then paused, failed and quiet ones."""
-    quiet = now - board.limits.running / 2
+    quiet = now - board.app.idle_limits.running / 2
     summaries = [
         summarize_run(board, row, now)
-        for row in board.serving.records.list_needing_attention(quiet, now - _FAILED_WINDOW)
+        for row in board.app.runs.list_needing_attention(quiet, now - _FAILED_WINDOW)
     ]
     needing = [one for one in summaries if one.mark in _ATTENTION_MARKS]
     return sorted(needing, key=lambda one: _ATTENTION_MARKS.index(one.mark))

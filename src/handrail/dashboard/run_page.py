@@ -27,14 +27,14 @@ TABS: Final = (
 def render_run_page(request: Request) -> Response:
     """Render a tab of a run, or with `fragment` the part that live updates replace."""
     viewer = get_viewer(request)
-    records = viewer.board.serving.records
+    records = viewer.board.app.runs
     number, row = records.last_entry_number(), load_run_row(viewer, request)
     name = request.path_params.get("tab", TABS[0].name)
     tabs = [tab for tab in TABS if tab.fits(row)]
     tab = next((one for one in tabs if one.name == name), None)
     if tab is None:
         raise HTTPException(404)
-    now = viewer.board.now()
+    now = viewer.board.app.now()
     with records.snapshot():
         context = tab.build_context(viewer, row, request.query_params)
     return render_page(
@@ -57,7 +57,7 @@ def download_artifact(request: Request) -> Response:
     """Return the text of an artifact as a file, byte for byte."""
     viewer, number = get_viewer(request), int(request.path_params["number"])
     row = load_run_row(viewer, request)
-    text = viewer.board.serving.records.content(row.id, number)
+    text = viewer.board.app.runs.content(row.id, number)
     if text is None:
         raise HTTPException(404)
     disposition = f'attachment; filename="{row.id[:8]}-{number}.txt"'

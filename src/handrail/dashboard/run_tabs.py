@@ -22,12 +22,12 @@ from markupsafe import Markup, escape
 from msgspec.structs import replace
 from starlette.datastructures import QueryParams
 
-from handrail.app.actions import inspection_command
+from handrail.app.actions import inspection_command, is_mirrored
 from handrail.app.faces import load_message_catalog
 from handrail.app.plan_view import AUTO_DIALECT, PlanText, format_plan_problems, parse_plan_text
-from handrail.app.run_folders import load_installed_workflow, locate_run_folder, open_folder_world
+from handrail.app.run_folders import load_installed_workflow, locate_run_folder
 from handrail.app.run_pictures import build_graph_marks, build_run_graph, build_stretches, reconstruct_run
-from handrail.app.run_view import CODE_MEANINGS, AwaitedThing, event_cells, load_run_view
+from handrail.app.run_view import CODE_MEANINGS, AwaitedThing, event_cells
 from handrail.dashboard.rendering import escape_lines, render_markdown
 from handrail.dashboard.viewer import Dashboard, Viewer
 from handrail.documents import task_graph, work_items
@@ -129,8 +129,8 @@ def load_run_snapshot(board: Dashboard, row: RunRow) -> RunSnapshot:
     it as the store mirrors it.
     """
     recorded = load_recorded_run(board, row)
-    if row.authority is Authority.SQL:
-        world = board.serving.world
+    if not is_mirrored(row):
+        world = board.app.world
         stored = world.runs.load(row.id)
         if stored is None:
             return recorded
@@ -147,13 +147,13 @@ def load_recorded_run(board: Dashboard, row: RunRow) -> RunSnapshot:
 
     Raises a `Fault` if its workflow cannot be read.
     """
-    records = board.serving.records
+    records = board.app.runs
     journal = tuple(iterate_pages(partial(records.journal, run=row.id)))
-    if row.authority is Authority.SQL:
-        stored = board.serving.world.runs.load(row.id)
+    if not is_mirrored(row):
+        stored = board.app.world.runs.load(row.id)
         if stored is None:
             raise Unreadable("the run is not there any more", "reload the page")
-        workflow = board.serving.world.workflow_of(stored.run.digest, stored.run.workflow)
+        workflow = board.app.world.workflow_of(stored.run.digest, stored.run.workflow)
     else:
         workflow = load_installed_workflow(row)
     run = reconstruct_run(workflow, row, records.open_steps(row.id), journal)
@@ -164,8 +164,7 @@ def _load_from_files(board: Dashboard, row: RunRow, recorded: RunSnapshot) -> Ru
     folder = locate_run_folder(row, recorded.workflow)
     if folder is None:
         return None
-    serving = board.serving
-    runs, world = open_folder_world(serving.world, folder, board.openings.open_folder, serving.copy_run)
+    runs, world = board.app.open_run_folder(folder)
     with runs.take_snapshot():
         stored = runs.load_current()
         if stored.run.id != row.id or not stored.revision:
@@ -179,8 +178,8 @@ def _load_from_commit(board: Dashboard, row: RunRow, recorded: RunSnapshot) -> R
     """Load the text of a commit only. Do not ask which files have changed: asking may write."""
     if not Path(row.project).is_dir():
         return None
-    commit: CommitRun = board.openings.open_commit_run(
-        Path(row.project), board.serving.world, recorded.workflow
+    commit: CommitRun = board.app.project_runs.open_commit_run(
+        Path(row.project), board.app.world, recorded.workflow
     )
     commit.load(row.id)
     return dataclasses.replace(recorded, files=commit) if commit.mirror_id == row.id else None
@@ -207,7 +206,7 @@ _ACTORS: Final = (AwaitedThing.PERSON, AwaitedThing.FACTS, AwaitedThing.OUTPUT, 
 
 def build_history_context(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object]:
     """Build the context of the history: the matching entries before number `before`, the newest first."""
-    records = viewer.board.serving.records
+    records = viewer.board.app.runs
     entries = deque(iterate_pages(partial(records.journal, run=row.id)), _MAX_SEARCHED_ENTRIES)
     only, text = query.get("only", ""), query.get("q", "").strip()
     matching = [one for one in reversed(entries) if _is_match(one, only, text)]
@@ -256,13 +255,13 @@ def describe_mirrored_run(board: Dashboard, row: RunRow) -> MirroredRunHelp | No
 
     If the run cannot be read from here, no words are known.
     """
-    if row.authority is Authority.SQL:
+    if not is_mirrored(row):
         return None
     words: tuple[SpokenWord, ...] = ()
     with suppress(Fault):
         if row.authority is Authority.FILES:
             words = _list_words(board, row, load_installed_workflow(row))
-    hidden = replace(row, project=board.naming.hide(row.project))
+    hidden = replace(row, project=board.app.projects.hide(row.project))
     return MirroredRunHelp(words, inspection_command(hidden))
 
 
@@ -271,8 +270,7 @@ def _list_words(board: Dashboard, row: RunRow, workflow: Workflow) -> tuple[Spok
     folder = locate_run_folder(row, workflow)
     if folder is None:
         return ()
-    serving = board.serving
-    runs, world = open_folder_world(serving.world, folder, board.openings.open_folder, serving.copy_run)
+    runs, world = board.app.open_run_folder(folder)
     with runs.take_snapshot():
         stored = runs.load(row.id)
         options: tuple[Option, ...] = inspect_run(world, stored).options if stored and stored.revision else ()
@@ -284,8 +282,7 @@ def _list_words(board: Dashboard, row: RunRow, workflow: Workflow) -> tuple[Spok
 
 def build_now_context(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object]:
     """Build the context of the first tab: the run's steps and waits, and the words to say to its agent."""
-    board, now = viewer.board, viewer.board.now()
-    view = load_run_view(board.serving.records, row, board.limits, now)
+    view = viewer.board.app.view(row)
     kinds = {wait.what for wait in view.waits}
     return {
         "whole": view,
@@ -293,7 +290,7 @@ def build_now_context(viewer: Viewer, row: RunRow, query: QueryParams) -> Mappin
         "meanings": CODE_MEANINGS,
         "actor": next((str(kind) for kind in _ACTORS if kind in kinds), "nobody"),
         "acted": query,
-        "elsewhere": describe_mirrored_run(board, row),
+        "elsewhere": describe_mirrored_run(viewer.board, row),
     }
 
 
@@ -338,12 +335,12 @@ def build_timeline_context(viewer: Viewer, row: RunRow, query: QueryParams) -> M
 
     With `linear`, idle times are not shortened.
     """
-    hide = viewer.board.naming.hide
+    hide = viewer.board.app.projects.hide
     try:
         loaded = load_recorded_run(viewer.board, row)
     except Fault as fault:
         return {"fault": (hide(fault.message), hide(fault.repair))}
-    stretches, refused = build_stretches(loaded.workflow, loaded.journal, viewer.board.now())
+    stretches, refused = build_stretches(loaded.workflow, loaded.journal, viewer.board.app.now())
     lines, linear = tuple(_build_rows(stretches, refused)), "linear" in query
     wide, narrow = (
         draw_timeline_svg(
@@ -400,7 +397,7 @@ def build_artifacts_context(viewer: Viewer, row: RunRow, query: QueryParams) -> 
 
     The text is rendered unless `raw` is set. With `from`, the context also has the changes since that one.
     """
-    records = viewer.board.serving.records
+    records = viewer.board.app.runs
     listed = list(iterate_pages(partial(records.artifacts, row.id)))
     chosen = _find_artifact(listed, query.get("n", "")) or (listed[-1] if listed else None)
     other = _find_artifact(listed, query.get("from", ""))
@@ -498,14 +495,14 @@ class OutgoingRow:
 class StateDetails:
     """A state: what it asks for, the rows out of it, and the run's visits to it with their artifacts.
 
-    `task` is the task of its brief. `notes` are its extra fields that the catalogue has a title for; `told`
+    `task` is the task of its brief. `notes` are its extra fields that the catalogue has a title for; `texts`
     are the extra fields with several words, which faces show.
     """
 
     state: State
     task: Markup
     notes: tuple[tuple[str, str], ...]
-    told: tuple[Markup, ...]
+    texts: tuple[Markup, ...]
     current: bool
     often: int
     rows: tuple[OutgoingRow, ...]
@@ -515,7 +512,7 @@ class StateDetails:
 
 def build_graph_context(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object]:
     """Build the context of the graph: the picture, and the details of the chosen state."""
-    t, hide = load_message_catalog(), viewer.board.naming.hide
+    t, hide = load_message_catalog(), viewer.board.app.projects.hide
     try:
         snapshot = load_run_snapshot(viewer.board, row)
     except Fault as fault:
@@ -542,7 +539,7 @@ def build_graph_context(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapp
         "groups": any(node.shape is Shape.GROUP for node in drawn.nodes),
         "picture": _link_states(picture, view),
         "chosen": _load_state_details(viewer, row, snapshot, marks, view.state),
-        "near": row.authority is Authority.SQL or snapshot.files is not None,
+        "near": not is_mirrored(row) or snapshot.files is not None,
         "initial": snapshot.workflow.initial,
     }
 
@@ -575,7 +572,7 @@ def _load_state_details(
 ) -> StateDetails | None:
     if not name:
         return None
-    records, workflow = viewer.board.serving.records, snapshot.workflow
+    records, workflow = viewer.board.app.runs, snapshot.workflow
     steps = [one for one in iterate_pages(partial(records.steps, row.id)) if one.state == name]
     artifacts = [one for one in iterate_pages(partial(records.artifacts, row.id)) if one.step == name]
     state = workflow.states[name]
@@ -675,10 +672,10 @@ class RunTexts:
 
 def build_plan_context(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object]:  # noqa: ARG001 - the signature of every tab
     """Build the context of the plan: the texts that the run works on."""
-    hide = viewer.board.naming.hide
+    hide = viewer.board.app.projects.hide
     try:
         snapshot = load_run_snapshot(viewer.board, row)
-        texts = _load_texts(viewer.board.serving.records, row, snapshot)
+        texts = _load_texts(viewer.board.app.runs, row, snapshot)
     except Fault as fault:
         return {"fault": (hide(fault.message), hide(fault.repair))}
     described = row.authority is Authority.DESCRIPTION
@@ -779,4 +776,4 @@ def _find_main_file(snapshot: RunSnapshot, paths: Sequence[str]) -> str:
 
 
 # Runs that are kept in the store are not about a text: they have artifacts instead.
-PLAN_TAB: Final = Tab("plan", "plan.html", build_plan_context, lambda row: row.authority is not Authority.SQL)
+PLAN_TAB: Final = Tab("plan", "plan.html", build_plan_context, is_mirrored)

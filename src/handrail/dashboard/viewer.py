@@ -1,71 +1,52 @@
 """Who looks at the dashboard, and what they may see.
 
-A `Dashboard` has the runs of one set of projects. A `Viewer` is a signed-in person at a dashboard.
+A `Dashboard` has the app for one set of projects. A `Viewer` is a signed-in person at a dashboard.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final
 
 from starlette.requests import HTTPConnection
 
+from handrail.app.app import App
 from handrail.app.definitions import Definitions
-from handrail.app.stores import Stores
+from handrail.app.projects import VisibleProjects
 from handrail.dashboard.hub import Hub
 from handrail.engine.model import Actor, Lifecycle
 from handrail.runtime.ports.access import AccessScope, Grant
-from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.ports.queries import Measures, RunRow
-from handrail.runtime.records import Caller, project_name
-from handrail.runtime.sweep import IdleLimits
+from handrail.runtime.records import Caller
 
 # The key of the viewer in the state of a request.
 VIEWER_KEY: Final = "handrail_viewer"
 # How many dashboards are cached, one for each set of visible projects.
 MAX_DASHBOARDS: Final = 64
-# The names of the projects that a viewer may see; None for all.
-VisibleProjects: TypeAlias = frozenset[str] | None
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectNaming:
-    """Convert project roots to names and back. `hide` replaces the paths in a text by names."""
-
-    name_of: Callable[[str], str] = project_name
-    root_of: Callable[[str], str] = str
-    hide: Callable[[str], str] = str
 
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """The runs of one set of visible projects; `limits` say when a run is quiet.
+    """The pages over an app, which is limited to the projects that their viewers may see.
 
-    `openings` opens runs that the store only mirrors: in the files of a project, or in a commit.
-    `shelves` returns the definitions of each project by its name. Without a project, it returns those that
-    every project sees, under the empty name. `measures` is None unless the viewer may see every project.
+    `load_definitions` returns the definitions of each project by its name. Without a project, it returns
+    those that every project sees, under the empty name. `measures` is None unless the viewer may see every
+    project.
     `reach` is how many runs a filter searches at a time; 0 means all.
     """
 
-    serving: ServingStore
-    limits: IdleLimits
-    naming: ProjectNaming
+    app: App
     hub: Hub
-    openings: Stores
-    shelves: Callable[[], Mapping[str, Definitions]]
+    load_definitions: Callable[[], Mapping[str, Definitions]]
     measures: Measures | None
     reach: int = 0
-
-    def now(self) -> datetime:
-        """Return the time by the clock of the store's turns."""
-        return self.serving.world.clock.now()
 
     def mark(self, row: RunRow, now: datetime) -> str:
         """Return the status of a run in one word: its lifecycle, or `waiting` or `quiet` if it is running."""
         if row.lifecycle is Lifecycle.RUNNING and row.waiting:
             return "waiting"
-        if row.lifecycle is Lifecycle.RUNNING and self.limits.is_quiet(row, now):
+        if row.lifecycle is Lifecycle.RUNNING and self.app.idle_limits.is_quiet(row, now):
             return "quiet"
         return str(row.lifecycle)
 
@@ -102,14 +83,14 @@ def get_viewer(connection: HTTPConnection) -> Viewer:
 
 @dataclass(slots=True)
 class Dashboards:
-    """The dashboards of a server, one for each set of visible projects; `made` builds one.
+    """The dashboards of a server, one for each set of visible projects; `build` makes one.
 
     `halted` is set once the disk has not confirmed a write.
     """
 
-    made: Callable[[VisibleProjects], Dashboard]
+    build: Callable[[VisibleProjects], Dashboard]
     halted: asyncio.Event = field(default_factory=asyncio.Event)
-    _kept: dict[VisibleProjects, Dashboard] = field(default_factory=dict)
+    _cache: dict[VisibleProjects, Dashboard] = field(default_factory=dict)
 
     def viewer(self, grant: Grant, *, leaves: bool, still: Callable[[], Awaitable[bool]]) -> Viewer:
         """Return the viewer for a grant. `leaves` is True if they came with a token, and can sign out."""
@@ -118,14 +99,14 @@ class Dashboards:
 
     def close(self) -> None:
         """End the live updates of every page."""
-        for board in self._kept.values():
+        for board in self._cache.values():
             board.hub.close()
 
     def _get_dashboard(self, visible: VisibleProjects) -> Dashboard:
         """Return the cached dashboard, or build it. Evict the least recently used ones without open pages."""
-        board = self._kept.pop(visible, None) or self.made(visible)
-        unused = [projects for projects, cached in self._kept.items() if not cached.hub.page_count]
-        for projects in unused[: max(0, len(self._kept) + 1 - MAX_DASHBOARDS)]:
-            del self._kept[projects]
-        self._kept[visible] = board
+        board = self._cache.pop(visible, None) or self.build(visible)
+        unused = [projects for projects, cached in self._cache.items() if not cached.hub.page_count]
+        for projects in unused[: max(0, len(self._cache) + 1 - MAX_DASHBOARDS)]:
+            del self._cache[projects]
+        self._cache[visible] = board
         return board

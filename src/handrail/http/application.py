@@ -107,7 +107,7 @@ class GuardMiddleware:
 
     app: ASGIApp
     hosts: frozenset[str]
-    door: Authenticator
+    authenticator: Authenticator
     limit: int
     closing: Callable[[], bool]
     proxied: bool = False
@@ -121,11 +121,13 @@ class GuardMiddleware:
         headers = Headers(scope=scope)
         refusal = self.refusal(headers)
         path = scope["path"]
-        if refusal is None and not (path in OPEN_PATHS or self.door.is_open(path) or self.apart(path)):
+        if refusal is None and not (
+            path in OPEN_PATHS or self.authenticator.is_open(path) or self.apart(path)
+        ):
             if self._is_local(scope, headers):
                 set_grant(scope, _LOCAL_GRANT)
             else:
-                refusal = await self.door.authenticate(scope, headers)
+                refusal = await self.authenticator.authenticate(scope, headers)
             refusal = refusal or (_SHUTDOWN_REFUSAL if self.closing() else None)
         response = self.app
         if refusal:
@@ -167,11 +169,11 @@ class Pages(Protocol):
     """The dashboard pages, as the HTTP server uses them."""
 
     def build(
-        self, url: str, door: Authenticator, told: Callable[[str], None]
+        self, url: str, authenticator: Authenticator, announce: Callable[[str], None]
     ) -> tuple[ASGIApp, Callable[[], None]]:
-        """Build the pages of a server at this URL, with `door` to authenticate.
+        """Build the pages of a server at this URL.
 
-        Also return the function that calls `told` with the address of the pages.
+        Also return the function that calls `announce` with the address of the pages.
         """
 
     def has_page(self, path: str) -> bool:
@@ -205,12 +207,12 @@ class FaceEndpoints(Protocol):
 class Backend:
     """What the guard protects: the faces of all tenants, their metrics, the pages, and the shutdown.
 
-    `strain` returns the load of the store; it raises a `Fault` if the store cannot be read.
+    `measure_load` returns the load of the store; it raises a `Fault` if the store cannot be read.
     """
 
     tenants: FaceEndpoints
     metrics: Metrics
-    strain: Callable[[], StoreLoad]
+    measure_load: Callable[[], StoreLoad]
     pages: Pages
     ending: Shutdown = field(default_factory=Shutdown)
 
@@ -244,7 +246,7 @@ class Backend:
             text = f"this needs a token for all projects with the scope {AccessScope.READ}: ask for one\n"
             return PlainTextResponse(text, 403)
         self.metrics.set_under_way(self.ending.under_way)
-        self.metrics.set_strain(await run_sync(self._store_load))
+        self.metrics.set_load(await run_sync(self._store_load))
         for face, sessions, subscriptions in self.tenants.count_usage():
             self.metrics.set_usage(face, sessions, subscriptions)
         return Response(self.metrics.text(), media_type=MEDIA_TYPE)
@@ -252,7 +254,7 @@ class Backend:
     def _store_load(self) -> StoreLoad | None:
         """Return the load of the store, or None if it cannot be read."""
         try:
-            return self.strain()
+            return self.measure_load()
         except Fault:
             return None
 

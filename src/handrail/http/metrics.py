@@ -45,7 +45,7 @@ class Metrics:
             "handrail_calls_under_way", "Requests that are being answered, but for streams"
         )
         self._waiting = gauge("handrail_writer_waiting", "Pieces of work that have not begun")
-        self._behind = gauge("handrail_feed_behind", "Entries that listeners were not told of yet")
+        self._undelivered = gauge("handrail_feed_behind", "Entries that listeners were not told of yet")
         blocks = gauge("handrail_memory_blocks", "Pieces of memory that Python has in use")
         blocks.set_function(sys.getallocatedblocks)
         self._calls = Counter(
@@ -87,10 +87,10 @@ class Metrics:
         """Set the number of requests in progress."""
         self._under_way.set(under_way)
 
-    def set_strain(self, strain: StoreLoad | None) -> None:
+    def set_load(self, load: StoreLoad | None) -> None:
         """Set the load of the store; None means that the store cannot be read and gives NaN."""
-        self._waiting.set(strain.waiting if strain else nan)
-        self._behind.set(strain.behind if strain else nan)
+        self._waiting.set(load.waiting_calls if load else nan)
+        self._undelivered.set(load.undelivered_entries if load else nan)
 
     def text(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""

@@ -48,8 +48,8 @@ _NO_PROXY: Final = ProxySettings()
 
 def run_http_server(
     where: ListenAddress,
-    door: Authenticator,
-    behind: Backend,
+    authenticator: Authenticator,
+    backend: Backend,
     before: ProxySettings = _NO_PROXY,
     limit: int = MAX_MESSAGE_BYTES,
 ) -> bool:
@@ -60,24 +60,24 @@ def run_http_server(
     sys.setswitchinterval(_SWITCH_SECONDS)
     with open_listener(where) as (listener, bound):
         hosts = host_names_of(str(bound)) | {name.lower() for name in before.names}
-        door = door.bind_to(f"http://{bound}", map(face_path, behind.tenants.faces))
-        has_page, ending = behind.pages.has_page, behind.ending
-        pages, announce_pages = behind.pages.build(
-            f"http://{bound}", door, lambda url: _print_line(f"pages at {url}")
+        authenticator = authenticator.bind_to(f"http://{bound}", map(face_path, backend.tenants.faces))
+        has_page, ending = backend.pages.has_page, backend.ending
+        pages, announce_pages = backend.pages.build(
+            f"http://{bound}", authenticator, lambda url: _print_line(f"pages at {url}")
         )
-        router = PathRouter(behind.application(door.routes()), pages, has_page)
+        router = PathRouter(backend.application(authenticator.routes()), pages, has_page)
         calls, closing = ShutdownMiddleware(router, ending), lambda: ending.has_begun
-        guard = GuardMiddleware(calls, hosts, door, limit, closing, before.is_proxied, has_page)
+        guard = GuardMiddleware(calls, hosts, authenticator, limit, closing, before.is_proxied, has_page)
 
         def announce() -> None:
-            for name in behind.tenants.faces:
+            for name in backend.tenants.faces:
                 _print_line(f"{name} at http://{bound}/mcp/{name}")
             announce_pages()
 
-        halted, believed = behind.tenants.halted, before.trusted_addresses
-        server = GracefulServer(guard, ending, behind.end_streams, halted, believed)
+        halted, believed = backend.tenants.halted, before.trusted_addresses
+        server = GracefulServer(guard, ending, backend.end_streams, halted, believed)
         anyio.run(server.serve, listener, announce)
-    return not behind.tenants.halted.is_set()
+    return not backend.tenants.halted.is_set()
 
 
 def _print_line(line: str) -> None:

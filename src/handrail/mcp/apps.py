@@ -108,14 +108,14 @@ def _policy_hash(text: str) -> str:
 
 
 async def load_picture_meta(
-    standing: Awaitable[RunStatus | None], records: RunQueries
+    status: Awaitable[RunStatus | None], records: RunQueries
 ) -> dict[str, Any] | None:
     """Return the `_meta` with the picture of a run; None without a run or if anything goes wrong.
 
     The call has already taken effect, so a missing picture must not make it fail; the log has the reason.
     """
     try:
-        current = await standing
+        current = await status
         return await run_sync(build_picture_meta, records, current) if current else None
     except Fault as fault:
         log.warning("no picture: %s; %s", fault.message, fault.repair)
@@ -124,25 +124,25 @@ async def load_picture_meta(
     return None
 
 
-def build_picture_meta(records: RunQueries, stand: RunStatus) -> dict[str, Any]:
+def build_picture_meta(records: RunQueries, status: RunStatus) -> dict[str, Any]:
     """Return the `_meta` with the picture of a run as it is after a call."""
-    row = records.run(stand.id)
-    journal = tuple(iterate_pages(partial(records.journal, run=stand.id))) if row else ()
-    return {PICTURE_META_KEY: build_picture(stand, row.goal if row else "", journal)}
+    row = records.run(status.id)
+    journal = tuple(iterate_pages(partial(records.journal, run=status.id))) if row else ()
+    return {PICTURE_META_KEY: build_picture(status, row.goal if row else "", journal)}
 
 
-def build_picture(stand: RunStatus, goal: str, journal: Sequence[JournalEntry]) -> Mapping[str, Any]:
+def build_picture(status: RunStatus, goal: str, journal: Sequence[JournalEntry]) -> Mapping[str, Any]:
     """Return the picture with its captions. Text inside the SVG is escaped; the captions are plain text."""
-    t, workflow, run = load_message_catalog(), stand.workflow, stand.run
-    marks = build_graph_marks(workflow, run, stand.facts, journal)
+    t, workflow, run = load_message_catalog(), status.workflow, status.run
+    marks = build_graph_marks(workflow, run, status.facts, journal)
     graph = _crop_graph(t, build_run_graph(t, workflow, marks), marks)
     about = (workflow.name, t(f"mark.{run.lifecycle}"), ", ".join(marks.current))
     return {
         "title": escape_for_terminal(goal or workflow.name),
         "about": escape_for_terminal(" · ".join(filter(None, about))),
-        "ticked": stand.done,
-        "total": stand.total,
-        "progress": t("plan.progress", done=stand.done, total=stand.total),
+        "ticked": status.done,
+        "total": status.total,
+        "progress": t("plan.progress", done=status.done, total=status.total),
         "svg": draw_graph_svg(t, graph, lay_out_graph(graph), marks, standalone=False),
     }
 

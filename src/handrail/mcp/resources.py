@@ -1,7 +1,7 @@
 """MCP resources: which there are, what each contains, and the completion of their arguments.
 
 Start reading at `Resources.read`. The functions `…_data` turn rows of the store into JSON; their keys are the
-column names of the source document. Everything here reads; only `Resources.touch` writes.
+column names of the source document. Everything here reads; only `App.touch` writes.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,9 +11,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from handrail.app.app import App
 from handrail.app.catalog import DEFAULT_PERSONA, PROJECT_ORIGIN
 from handrail.app.definitions import Definitions, Persona
-from handrail.app.projects import Projects
 from handrail.app.trust import UntrustedFile
 from handrail.documents.text import escape_for_terminal
 from handrail.engine.lifecycle import is_terminal
@@ -43,13 +43,10 @@ from handrail.runtime.ports.queries import (
     FinalArtifactsOfRun,
     RecentArtifacts,
     RunFilter,
-    RunQueries,
     RunRow,
     StepRow,
 )
-from handrail.runtime.ports.turn import Clock
-from handrail.runtime.records import format_rfc3339, project_id, project_name
-from handrail.runtime.sweep import IdleLimits
+from handrail.runtime.records import format_rfc3339, project_id
 from handrail.runtime.world import PinnedWorkflow
 from handrail.stores.vcs.commands import VcsStatus
 
@@ -109,17 +106,13 @@ class ResourceNotFound(Exception):  # noqa: N818 - the request is wrong, not our
 
 
 class Resources(Struct, frozen=True):
-    """The resources of a server for these projects; safe to use from many threads.
+    """The resources over an app; safe to use from many threads.
 
-    `touch` records that a run is still being watched, so that it does not count as idle. `vcs_of` returns the
-    version control state of a project root. Without projects, definitions come from the root `""`.
+    `vcs_of` returns the version control state of a project root. Without projects, definitions come from the
+    root `""`.
     """
 
-    records: RunQueries
-    touch: Callable[[str], None]
-    projects: Projects
-    limits: IdleLimits
-    clock: Clock
+    app: App
     vcs_of: Callable[[str], VcsStatus]
 
     def list_fixed(self, *, portable: bool) -> tuple[ResourceEntry, ...]:
@@ -157,7 +150,8 @@ class Resources(Struct, frozen=True):
                 values = [
                     project_id(root)
                     for root in self._roots()
-                    if project_id(root).startswith(typed) or self._display_name(root).startswith(typed)
+                    if project_id(root).startswith(typed)
+                    or self.app.projects.display_name(root).startswith(typed)
                 ]
             case addresses.ARTIFACTS, "pattern":
                 values = self._complete_pattern(typed)
@@ -167,25 +161,25 @@ class Resources(Struct, frozen=True):
 
     def _complete_run(self, typed: str) -> Iterator[str]:
         """Yield the active runs of these projects, then the latest runs of all, then any other match."""
-        yield from self.records.list_active_ids(self._roots(), typed)
-        yield from (row.id for row in self.records.runs(RunFilter()) if row.id.startswith(typed))
+        yield from self.app.runs.list_active_ids(self._roots(), typed)
+        yield from (row.id for row in self.app.runs.runs(RunFilter()) if row.id.startswith(typed))
         if typed:
-            yield from self.records.find_ids(typed)
+            yield from self.app.runs.find_ids(typed)
 
     def _complete_pattern(self, typed: str) -> Iterator[str]:
-        last = [f"{FINAL_PREFIX}{run}" for run in self.records.list_completed_ids()]
-        types = [f"{TYPE_PREFIX}{type_}" for type_ in self.records.artifact_types()]
+        last = [f"{FINAL_PREFIX}{run}" for run in self.app.runs.list_completed_ids()]
+        types = [f"{TYPE_PREFIX}{type_}" for type_ in self.app.runs.artifact_types()]
         yield from (name for name in (RECENT_PATTERN, FINAL_PATTERN, *last, *types) if name.startswith(typed))
         id_prefix = typed.removeprefix(FINAL_PREFIX)
-        for run in self.records.find_ids(id_prefix) if id_prefix and id_prefix != typed else ():
-            row = self.records.run(run)
+        for run in self.app.runs.find_ids(id_prefix) if id_prefix and id_prefix != typed else ():
+            row = self.app.runs.run(run)
             if row and row.lifecycle is Lifecycle.COMPLETED:
                 yield f"{FINAL_PREFIX}{run}"
 
     def uris_of_run(self, run: RunRow) -> tuple[str, ...]:
         """Return the URIs, in both spellings, of all resources that change when this run moves."""
         named = [(addresses.CURRENT, run.id), (addresses.STATUS, run.id)]
-        types = (f"{TYPE_PREFIX}{type_}" for type_ in self.records.artifact_types(run.id))
+        types = (f"{TYPE_PREFIX}{type_}" for type_ in self.app.runs.artifact_types(run.id))
         patterns = (RECENT_PATTERN, FINAL_PATTERN, f"{FINAL_PREFIX}{run.id}", *types)
         named += [(addresses.ARTIFACTS, pattern) for pattern in patterns]
         if run.project:
@@ -222,30 +216,26 @@ class Resources(Struct, frozen=True):
     # --- definitions ----------------------------------------------------------------------------------------
 
     def _roots(self) -> tuple[str, ...]:
-        return tuple(map(str, self.projects.roots))
-
-    def _display_name(self, root: str) -> str:
-        label = self.projects.label(root)
-        return project_name(root) if label is None else label
+        return tuple(map(str, self.app.projects.roots))
 
     def _identify_project(self, root: str) -> dict[str, object]:
         """Return the id, name and root of a project; clients that see a label do not see the root."""
-        label = self.projects.label(root)
-        row = self.records.project(project_id(root)) if label is None else None
+        label = self.app.projects.label(root)
+        row = self.app.runs.project(project_id(root)) if label is None else None
         return {
             "project_id": project_id(root),
-            "name": row.name if row else self._display_name(root),
+            "name": row.name if row else self.app.projects.display_name(root),
             "root": root if label is None else None,
         }
 
     def _definitions(self) -> list[tuple[str, Definitions]]:
-        return [(root, self.projects.shelf(root)) for root in self._roots() or ("",)]
+        return [(root, self.app.projects.definitions(root)) for root in self._roots() or ("",)]
 
     def _personas(self) -> list[Persona]:
         """Return all personas sorted by name; if projects define the same one, the first project wins."""
         personas: dict[str, Persona] = {}
-        for _, shelf in self._definitions():
-            for persona in shelf.personas():
+        for _, definitions in self._definitions():
+            for persona in definitions.personas():
                 personas.setdefault(persona.name, persona)
         return [personas[name] for name in sorted(personas)]
 
@@ -254,7 +244,7 @@ class Resources(Struct, frozen=True):
 
     def _persona(self, name: str) -> str:
         for root in self._roots() or ("",):
-            if persona := self.projects.persona(root, name):
+            if persona := self.app.projects.persona(root, name):
                 return persona.text
         known = ", ".join(self._persona_names())
         raise ResourceNotFound(f"no persona is called `{safe_excerpt(name)}`; there are {known}")
@@ -264,33 +254,33 @@ class Resources(Struct, frozen=True):
 
         With several projects, the heading of a project's own guardrail also has the project's name.
         """
-        shelves = self._definitions()
+        all_definitions = self._definitions()
         sections: dict[str, None] = {}
-        for root, shelf in shelves:
-            for guardrail in shelf.guardrails():
-                named = guardrail.origin == PROJECT_ORIGIN and len(shelves) > 1
-                own = f" ({self._display_name(root)})" if named else ""
+        for root, definitions in all_definitions:
+            for guardrail in definitions.guardrails():
+                named = guardrail.origin == PROJECT_ORIGIN and len(all_definitions) > 1
+                own = f" ({self.app.projects.display_name(root)})" if named else ""
                 sections[f"# {guardrail.name}{own}\n\n{guardrail.text}"] = None
         none = "There are no guardrails here: Markdown files in `.handrail/guardrails/` would be some.\n"
         return "\n\n".join(sections) or none
 
     def _workflows(self) -> dict[str, object]:
         """Return the projects and their workflows; a workflow is listed once for each project."""
-        shelves = self._definitions()
+        all_definitions = self._definitions()
         return {
-            "projects": [self._identify_project(root) for root, _ in shelves if root],
+            "projects": [self._identify_project(root) for root, _ in all_definitions if root],
             "workflows": [
                 {**offer, "project_id": project_id(root) if root else None}
-                for root, shelf in shelves
-                for offer in self._offers(shelf)
+                for root, definitions in all_definitions
+                for offer in self._offers(definitions)
             ],
         }
 
-    def _offers(self, shelf: Definitions) -> Iterator[dict[str, object]]:
+    def _offers(self, definitions: Definitions) -> Iterator[dict[str, object]]:
         """Yield the workflows that can be started; server paths in their problems are hidden."""
-        files = shelf.workflows()
+        files = definitions.workflows()
         for used in (file for file in files if not file.hidden):
-            pinned = shelf.find_pinned(used.name)
+            pinned = definitions.find_pinned(used.name)
             workflow = pinned.workflow if isinstance(pinned, PinnedWorkflow) else None
             # A run that lives in files or a commit starts without a call.
             if workflow and workflow.authority is not Authority.SQL:
@@ -311,38 +301,38 @@ class Resources(Struct, frozen=True):
                 "version": workflow.version if workflow else None,
                 "inputs": [*map(_input_data, workflow.inputs.values())] if workflow else [],
                 "trusted": not isinstance(pinned, UntrustedFile),
-                "problems": [*map(self.projects.hide, problems)],
+                "problems": [*map(self.app.projects.hide, problems)],
             }
 
     # --- runs -----------------------------------------------------------------------------------------------
 
     def _run(self, name: str) -> RunRow:
-        row = self.records.run(name) if addresses.is_run_id(name) else None
+        row = self.app.runs.run(name) if addresses.is_run_id(name) else None
         if row is None:
             how = "give a whole id; `handrail runs list` has them all, project_context:// the one under way"
             raise ResourceNotFound(f"no run has the id `{safe_excerpt(name)}`: {how}")
         return row
 
     def _current(self, name: str) -> dict[str, object]:
-        with self.records.snapshot():
+        with self.app.runs.snapshot():
             row = self._run(name)
-            first, *others = _current_step_data(row, self.records.open_steps(row.id))
-            artifacts = self.records.excerpts(ArtifactsOfStep(row.id, row.state)) if row.state else ()
-        quiet = self.limits.is_quiet(row, self.clock.now())
+            first, *others = _current_step_data(row, self.app.runs.open_steps(row.id))
+            artifacts = self.app.runs.excerpts(ArtifactsOfStep(row.id, row.state)) if row.state else ()
+        quiet = self.app.idle_limits.is_quiet(row, self.app.now())
         if not is_terminal(row.lifecycle):
-            self.touch(row.id)
+            self.app.touch(row.id)
         data = {**first, "artifacts": _artifacts_data(artifacts), "waiting": row.waiting, "quiet": quiet}
         return {**data, "also_open": others} if others else data
 
     def _status(self, at: ResourceAddress) -> dict[str, object]:
         before, last = PAGE_SIZE * (at.page - 1), PAGE_SIZE * at.page
-        with self.records.snapshot():
+        with self.app.runs.snapshot():
             row = self._run(at.name)
-            steps = self.records.steps(row.id, before, PAGE_SIZE + 1)
-            artifacts = self.records.excerpts(ArtifactsOfRun(row.id), PAGE_SIZE + 1, before)
-            remarks = self.records.comment_entries(row.id)
+            steps = self.app.runs.steps(row.id, before, PAGE_SIZE + 1)
+            artifacts = self.app.runs.excerpts(ArtifactsOfRun(row.id), PAGE_SIZE + 1, before)
+            remarks = self.app.runs.comment_entries(row.id)
         shown = [step for step in steps if step.number <= last]
-        quiet = self.limits.is_quiet(row, self.clock.now())
+        quiet = self.app.idle_limits.is_quiet(row, self.app.now())
         return {
             "execution": {**_execution_data(row), "quiet": quiet},
             "steps": [_step_data(row.id, step) for step in shown],
@@ -375,10 +365,10 @@ class Resources(Struct, frozen=True):
         else:
             known = "there are recent, final, final/{execution_id} and type/{type}"
             raise ResourceNotFound(f"`{safe_excerpt(at.name)}` is no pattern of artifacts; {known}")
-        with self.records.snapshot():
+        with self.app.runs.snapshot():
             if isinstance(choice, FinalArtifactsOfRun):
                 self._run(choice.run)
-            artifacts = self.records.excerpts(choice, most + 1, most * (at.page - 1))
+            artifacts = self.app.runs.excerpts(choice, most + 1, most * (at.page - 1))
         data: dict[str, object] = {"artifacts": _artifacts_data(artifacts[:most])}
         if isinstance(choice, FinalArtifactsOfRun):
             data["more"] = at.next if len(artifacts) > most else None
@@ -388,16 +378,19 @@ class Resources(Struct, frozen=True):
         roots = self._roots()
         root = next((root for root in roots if project_id(root) == name), "")
         if not root:
-            known = ", ".join(f"{project_id(root)} ({self._display_name(root)})" for root in roots) or "none"
+            known = (
+                ", ".join(f"{project_id(root)} ({self.app.projects.display_name(root)})" for root in roots)
+                or "none"
+            )
             wrong = f"no project of this server has the id `{safe_excerpt(name)}`"
             raise ResourceNotFound(f"{wrong}; there are {known}")
-        shelf = self.projects.shelf(root)
-        with self.records.snapshot():
-            row = self.records.project(name)
-            active = (row.active if row else "") or next(iter(self.records.list_active_ids((root,))), "")
-            run = self.records.run(active) if active else None
-            steps = self.records.open_steps(run.id) if run else ()
-            last = self.records.excerpts(FinalArtifactsOfProject(name), _MAX_PROJECT_ARTIFACTS)
+        definitions = self.app.projects.definitions(root)
+        with self.app.runs.snapshot():
+            row = self.app.runs.project(name)
+            active = (row.active if row else "") or next(iter(self.app.runs.list_active_ids((root,))), "")
+            run = self.app.runs.run(active) if active else None
+            steps = self.app.runs.open_steps(run.id) if run else ()
+            last = self.app.runs.excerpts(FinalArtifactsOfProject(name), _MAX_PROJECT_ARTIFACTS)
         active_run: dict[str, object] | None = None
         if run:
             first = _current_step_data(run, steps)[0]
@@ -407,10 +400,10 @@ class Resources(Struct, frozen=True):
         commit = {"kind": vcs.kind, "head": vcs.head, "branch": vcs.branch}
         return {
             **self._identify_project(root),
-            "vcs": {**commit, "problem": self.projects.hide(vcs.problem)} if vcs.problem else commit,
+            "vcs": {**commit, "problem": self.app.projects.hide(vcs.problem)} if vcs.problem else commit,
             "active_run": active_run,
-            "workflows": [offer["name"] for offer in self._offers(shelf)],
-            "guardrails": [guardrail.name for guardrail in shelf.guardrails()],
+            "workflows": [offer["name"] for offer in self._offers(definitions)],
+            "guardrails": [guardrail.name for guardrail in definitions.guardrails()],
             "artifacts": [_artifact_data(excerpt) for excerpt in last],
         }
 

@@ -7,7 +7,7 @@ scope, runs the face in the writer's thread, and turns every failure into an ans
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import copy_context
 from functools import partial
@@ -24,7 +24,6 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.subscriptions import ListenHandler, PromptsListChanged, ResourcesListChanged
 from mcp.shared.exceptions import MCPError
-from msgspec.structs import replace
 from pydantic import ValidationError
 
 import handrail
@@ -33,8 +32,6 @@ from handrail.app.asgi import ANONYMOUS_GRANT, get_request_grant
 from handrail.app.faces import Answer, Face, Prompt, Question, Tool, UnknownPrompt
 from handrail.app.projects import Projects
 from handrail.app.settings import Requirement, load_settings, settings_path
-from handrail.app.stores import Stores
-from handrail.app.trust import TrustStore
 from handrail.clients.permits import Permits
 from handrail.engine.model import Workflow
 from handrail.mcp import apps
@@ -45,9 +42,7 @@ from handrail.mcp.resources import ResourceNotFound, Resources
 from handrail.mcp.subscriptions import SubscriptionBus
 from handrail.runtime.errors import Fault, SyncFailed, Unreadable
 from handrail.runtime.ports.access import AccessScope, Grant
-from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.records import Caller, RunChange
-from handrail.runtime.sweep import read_idle_limits
 from handrail.runtime.system import SubprocessRunner
 from handrail.runtime.world import PinnedWorkflow
 from handrail.stores.vcs.commands import MAX_STATUS_BYTES, read_vcs_status, scrub_environment
@@ -91,14 +86,22 @@ class FaceServer(Server[None]):
 
     `halted` is set when the disk fails to confirm a write; after that the server does no more work. `last` is
     the request whose answer reports that failure, or None. `meter`, if set, is called for each answered call.
-    With `replicas`, this is one of several servers, and clients of the 2025 protocol have no sessions.
+    With `replicas`, this is one of several servers, and clients of the 2025 protocol have no sessions. Calls
+    run in the store's writer, or with `aside` in its side writer.
     """
 
-    def __init__(
-        self, app: App, face: Face, resources: Resources, names: Spelling, *, replicas: bool = False
+    def __init__(  # noqa: PLR0913 - what a server is made of
+        self,
+        app: App,
+        face: Face,
+        resources: Resources,
+        names: Spelling,
+        *,
+        replicas: bool = False,
+        aside: bool = False,
     ) -> None:
         self._app, self._face, self._resources = app, face, resources
-        self._serving, self._projects = app.serving, app.projects
+        self._writer = app.store.side_writer if aside else app.store.writer
         self._portable = names is Spelling.PORTABLE
         self._tools = {name: tool for tool in face.tools for name in tool.names}
         self.halted = asyncio.Event()
@@ -139,7 +142,7 @@ class FaceServer(Server[None]):
                 "notifications/initialized", types.NotificationParams, self.bus.meet
             )
         security = RequestStateSecurity(
-            keys=[self._serving.secret], ttl=_QUESTION_TTL_SECONDS, bind_principal=_principal_of
+            keys=[app.secret], ttl=_QUESTION_TTL_SECONDS, bind_principal=_principal_of
         )
         self._shows = frozenset(name for tool in face.tools if tool.shows for name in tool.names)
         # Replace the SDK's own middleware: its spans would contain what agents send to tools.
@@ -217,8 +220,8 @@ class FaceServer(Server[None]):
 
     async def _picture_meta(self, given: Mapping[str, Any], answer: Answer) -> dict[str, Any] | None:
         """Return the `_meta` with the picture of the run for the app page, or None without a picture."""
-        standing = self._run_in_writer(partial(self._face.find_standing, given, answer))
-        return await apps.load_picture_meta(standing, self._serving.records)
+        status = self._run_in_writer(partial(self._face.find_run_status, given, answer))
+        return await apps.load_picture_meta(status, self._app.runs)
 
     async def announce_page(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Add the app page to lists and capabilities, for clients that declare the apps extension."""
@@ -234,7 +237,7 @@ class FaceServer(Server[None]):
 
     async def _run_in_writer(self, work: Callable[[], Result]) -> Result:
         """Run work that may write in the writer's thread, with the request's context variables."""
-        return await self._serving.writer.call_async(partial(copy_context().run, work))
+        return await self._writer.call_async(partial(copy_context().run, work))
 
     # resources
 
@@ -278,7 +281,7 @@ class FaceServer(Server[None]):
         except ResourceNotFound as missing:
             raise MCPError(types.INVALID_PARAMS, str(missing), {"uri": uri}) from None
         except Fault as fault:
-            message = self._projects.hide(f"{fault.message}: {fault.repair}")
+            message = self._app.projects.hide(f"{fault.message}: {fault.repair}")
             raise MCPError(types.INTERNAL_ERROR, message) from None
         return _contents(uri, content.text, content.mime)
 
@@ -330,11 +333,11 @@ class FaceServer(Server[None]):
         """Listen to the store's feed and pass on the URIs that change. Return the function that stops it."""
 
         def changed(change: RunChange) -> None:
-            row = self._serving.records.run(change.run)
+            row = self._app.runs.run(change.run)
             if row is not None:
                 notify(self._resources.uris_of_run(row))
 
-        return self._serving.world.feed.listen(changed)
+        return self._app.world.feed.listen(changed)
 
     @asynccontextmanager
     async def close_afterwards(self) -> AsyncIterator[None]:
@@ -345,18 +348,18 @@ class FaceServer(Server[None]):
             with CancelScope(shield=True):
                 await self.bus.close()
 
-    async def look_after(self, *others: Self) -> None:
+    async def look_after(self, *others: Self, sweeps: bool = True) -> None:
         """Sweep idle runs, and notify clients when workflows, personas or guardrails change; runs forever.
 
-        One face of a process does this for all `others`: they share the store and the projects. A `Fault` is
-        logged, and the next round tries again.
+        One face of a process does this for all `others`: they share the store and the projects. Only one of
+        the apps over a store `sweeps`. A `Fault` is logged, and the next round tries again.
         """
         known, due = "", 0.0
         while True:
             try:
-                if current_time() >= due:
-                    await self._run_in_writer(self._serving.sweep)
-                    due = current_time() + self._serving.sweep_seconds
+                if sweeps and current_time() >= due:
+                    await self._run_in_writer(self._app.sweep)
+                    due = current_time() + self._app.idle_limits.sweep_seconds
                 known = await self._notify_if_changed(known, others)
             except Fault as fault:
                 log.warning("%s; %s", fault.message, fault.repair)
@@ -366,7 +369,7 @@ class FaceServer(Server[None]):
 
     async def _notify_if_changed(self, known: str, others: Iterable[Self]) -> str:
         """Notify clients if the definitions differ from `known`; return the current signature."""
-        seen = await run_sync(self._projects.signature)
+        seen = await run_sync(self._app.projects.signature)
         for served in (self, *others) if known and seen != known else ():
             await served.bus.publish(PromptsListChanged())
             await served.bus.publish(ResourcesListChanged())
@@ -449,71 +452,40 @@ def _prompt_entry(prompt: Prompt) -> types.Prompt:
     return types.Prompt(name=prompt.name, description=prompt.about, arguments=arguments)
 
 
-def build_local_server(
-    serving: ServingStore, stores: Stores, roots: Sequence[Path], face: str, names: Spelling
-) -> FaceServer:
-    """Build the server of a face for the local user, over the projects in these folders."""
-    return build_server(serving, stores, Projects(roots, TrustStore()), face, names)
-
-
-def build_server(  # noqa: PLR0913 - what a server is made of
-    serving: ServingStore,
-    stores: Stores,
-    projects: Projects,
-    face: str,
-    names: Spelling,
-    *,
-    replicas: bool = False,
-) -> FaceServer:
-    """Build the server of a face over these projects; `stores` opens the runs that they keep.
+def build_server(app: App, face: str, names: Spelling, *, replicas: bool = False) -> FaceServer:
+    """Build the server of a face over an app.
 
     With `replicas`, it is one of several servers, and any of them may get the next request.
     """
     programs = SubprocessRunner(scrub_environment(os.environ), MAX_STATUS_BYTES)
-    world = serving.world
-
-    def touch(run: str) -> None:
-        serving.writer.call(lambda: world.runs.touch(run, world.clock.now()))
-
-    resources = Resources(
-        serving.records,
-        touch,
-        projects,
-        read_idle_limits(),
-        world.clock,
-        lambda root: read_vcs_status(programs, root),
-    )
-    served_face = _build_face(face, serving, stores, projects, names)
-    turns = replace(serving, writer=serving.side_writer) if face in _SUBPROCESS_FACES else serving
-    return FaceServer(App(stores, turns, projects), served_face, resources, names, replicas=replicas)
+    resources = Resources(app, lambda root: read_vcs_status(programs, root))
+    aside = face in _SUBPROCESS_FACES
+    return FaceServer(app, _build_face(app, face, names), resources, names, replicas=replicas, aside=aside)
 
 
-def _build_face(
-    face: str, serving: ServingStore, stores: Stores, projects: Projects, names: Spelling
-) -> Face:
+def _build_face(app: App, face: str, names: Spelling) -> Face:
     """Build a face. The workflow of every face but `steps` is built in: a project cannot replace it."""
     # Only the face that is served is imported: the others read documents that this server never sees.
     if face == "steps":
         from handrail.mcp.faces.steps import StepsFace  # noqa: PLC0415 - the reason above
 
-        return StepsFace(serving, projects, names)
-    workflow = _load_installed_workflow(projects, face)
+        return StepsFace(app, names)
+    workflow = _load_installed_workflow(app.projects, face)
     if face == "commits":
         from handrail.mcp.faces.commits import CommitsFace  # noqa: PLC0415 - the reason above
 
-        return CommitsFace(serving, projects, workflow, stores.open_commit_run)
+        return CommitsFace(app, workflow)
     if face == "planner":
         from handrail.mcp.faces.planner import PlannerFace  # noqa: PLC0415 - the reason above
 
-        return PlannerFace(serving, projects, workflow, stores.open_commit_run)
+        return PlannerFace(app, workflow)
     if face == "skills":
         from handrail.mcp.faces.skills import SkillsFace  # noqa: PLC0415 - the reason above
 
-        return SkillsFace(serving, projects, workflow, stores.open_folder)
+        return SkillsFace(app, workflow)
     from handrail.mcp.faces.spells import SpellsFace  # noqa: PLC0415 - the reason above
 
-    permits = partial(_load_permits, settings_path(), serving.world.key)
-    return SpellsFace(serving, projects, workflow, stores.open_folder, permits)
+    return SpellsFace(app, workflow, partial(_load_permits, settings_path(), app.world.key))
 
 
 def _load_permits(settings: Path, key: bytes) -> Permits | None:
@@ -528,7 +500,7 @@ def _load_permits(settings: Path, key: bytes) -> Permits | None:
 
 def _load_installed_workflow(projects: Projects, face: str) -> Workflow:
     """Load the built-in workflow of a face. Raises `Unreadable` if it cannot be read."""
-    pinned = projects.shelf("").find_pinned(face)
+    pinned = projects.definitions("").find_pinned(face)
     if not isinstance(pinned, PinnedWorkflow) or pinned.workflow is None:
         raise Unreadable(f"the workflow `{face}` cannot be read", f"handrail workflows check {face}")
     return pinned.workflow

@@ -10,6 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from math import inf
 from pathlib import Path
@@ -25,23 +26,22 @@ from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
-from msgspec.structs import replace
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import handrail
+from handrail.app.app import App
 from handrail.app.asgi import CHALLENGE_KEY, GRANT_KEY, MAX_MESSAGE_BYTES, read_body
-from handrail.app.projects import NamedProjects, filter_projects, make_definitions_loader
-from handrail.app.stores import Stores
+from handrail.app.projects import NamedProjects, VisibleProjects, make_definitions_loader
 from handrail.app.trust import TrustStore
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.messages import EDGE_BYTES, MessageFlaw, read_message, too_long_flaw
 from handrail.mcp.server import FaceServer, build_server
 from handrail.runtime.errors import Fault
 from handrail.runtime.ports.access import AccessScope, Grant
-from handrail.runtime.ports.open_store import ServingStore
+from handrail.runtime.ports.open_store import Store
 from handrail.runtime.store_address import StoreLocation
 from handrail.runtime.system import (
     data_folder,
@@ -277,20 +277,17 @@ class SessionManager:
         self._bus.forget(str(name))
 
 
-# The names of the projects that a caller may see; None means all.
-VisibleProjects: TypeAlias = frozenset[str] | None
-
-
 @dataclass(slots=True)
 class Tenant:
     """The faces for all callers who may see the same projects; `busy` counts their requests in progress.
 
-    Cancelling `scope` ends the tenant.
+    Only one tenant `sweeps` idle runs. Cancelling `scope` ends the tenant.
     """
 
     served: Mapping[str, FaceServer]
     sessions: Mapping[str, SessionManager]
     apps: Mapping[str, ASGIApp]
+    sweeps: bool
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     busy: int = 0
 
@@ -307,23 +304,23 @@ class Tenant:
 class Tenants:
     """The tenants of a server. `halted` is set when the disk fails to confirm a write.
 
-    `made` builds a face for callers who may see these projects. `beside` runs in the background meanwhile.
+    `build_servers` builds the faces for callers who may see these projects. `background` runs meanwhile.
     """
 
     def __init__(
         self,
         faces: Sequence[str],
-        made: Callable[[str, VisibleProjects], FaceServer],
-        beside: Callable[[], Coroutine[Any, Any, None]] = anyio.sleep_forever,
+        build_servers: Callable[[VisibleProjects], Mapping[str, FaceServer]],
+        background: Callable[[], Coroutine[Any, Any, None]] = anyio.sleep_forever,
         allowed: SessionLimits = DEFAULT_SESSION_LIMITS,
         most: int = MAX_TENANTS,
     ) -> None:
-        self.faces, self._made, self._beside = tuple(faces), made, beside
+        self.faces, self._build_servers, self._background = tuple(faces), build_servers, background
         self._allowed, self._most = allowed, most
         self.halted = asyncio.Event()
         self._tenants: dict[VisibleProjects, Tenant] = {}
         self._sessions: WeakSet[SessionManager] = WeakSet()
-        self._making = anyio.Lock()
+        self._build_lock = anyio.Lock()
         self._tasks: TaskGroup | None = None
 
     def count_usage(self) -> Iterator[tuple[str, int, int]]:
@@ -348,7 +345,7 @@ class Tenants:
         if projects not in self._tenants:
             # Concurrent requests wait for the one that builds it; a client that disconnects cannot cancel it.
             with anyio.CancelScope(shield=True):
-                async with self._making:
+                async with self._build_lock:
                     if projects not in self._tenants:
                         tenant = await self._build_tenant(projects)
                         self._end_idle()
@@ -361,7 +358,7 @@ class Tenants:
         """Serve during this block. The tenant that sees all projects is built at the start."""
         async with anyio.create_task_group() as self._tasks:
             try:
-                self._tasks.start_soon(self._beside)
+                self._tasks.start_soon(self._background)
                 await self.get_tenant(None)
                 yield
             finally:
@@ -370,14 +367,14 @@ class Tenants:
     async def _build_tenant(self, projects: VisibleProjects) -> Tenant:
         if self._tasks is None:
             raise RuntimeError("nobody is served before the server is alive")
-        served = {face: self._made(face, projects) for face in self.faces}
+        served = self._build_servers(projects)
         sessions: dict[str, SessionManager] = {}
         apps: dict[str, ASGIApp] = {}
         for face, server in served.items():
             sessions[face] = SessionManager(server, self._allowed, self._sessions)
             apps[face] = MessageCheckMiddleware(sessions[face], self._allowed.limit, server.required_scope)
         self._sessions.update(sessions.values())
-        tenant = Tenant(served, sessions, apps)
+        tenant = Tenant(served, sessions, apps, sweeps=projects is None)
         await self._tasks.start(self._serve, tenant)
         return tenant
 
@@ -398,7 +395,7 @@ class Tenants:
                     await stack.enter_async_context(sessions.run())
                 task_status.started()
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(first.look_after, *others)
+                    tasks.start_soon(partial(first.look_after, *others, sweeps=tenant.sweeps))
                     for served in tenant.served.values():
                         tasks.start_soon(self._halt_with, served)
 
@@ -425,62 +422,60 @@ class _FaceApplication:
 class ServedProjects:
     """The projects of a server by name: the registered ones, and those it was started with.
 
-    `folders` maps the paths of the server's other folders to the labels that clients see instead.
+    Clients see labels instead of the paths of the server's own folders.
     """
 
-    def __init__(self, serving: ServingStore, given: Mapping[str, Path], store: StoreLocation) -> None:
-        self._serving, self._given, self.folders = serving, given, _folder_labels(store)
+    def __init__(self, store: Store, given: Mapping[str, Path]) -> None:
+        self._store, self._given, self._folders = store, given, _folder_labels(store.location)
+        self._load_definitions = make_definitions_loader(TrustStore())
         self._projects = self._read()
 
-    def __call__(self) -> Mapping[str, Path]:
-        """Return all projects by name."""
-        return self._projects
-
-    async def keep_up(self) -> None:
+    async def refresh_forever(self) -> None:
         """Reload the list of registered projects again and again, until cancelled."""
         while True:
             await anyio.sleep(_PROJECTS_REFRESH_SECONDS)
             try:
-                self._projects = await self._serving.writer.call_async(self._read)
+                self._projects = await self._store.writer.call_async(self._read)
             except Fault as fault:
                 log.warning("%s; %s", fault.message, fault.repair)
 
     def _read(self) -> Mapping[str, Path]:
-        registered = {row.name: Path(row.root) for row in self._serving.registry.projects()}
+        registered = {row.name: Path(row.root) for row in self._store.registry.projects()}
         return {**registered, **self._given}
 
-    def visible_to(self, seen: VisibleProjects) -> Callable[[], Mapping[str, Path]]:
-        """Return a function that returns the projects visible to a caller."""
-        if seen is None:
-            return self
-        return lambda: {name: root for name, root in self().items() if name in seen}
+    def select(self, visible: VisibleProjects) -> NamedProjects:
+        """Return the projects that a caller may see."""
+
+        def select_roots() -> Mapping[str, Path]:
+            known = self._projects
+            return {name: root for name, root in known.items() if visible is None or name in visible}
+
+        return NamedProjects(select_roots, self._load_definitions, self._folders)
 
 
 def build_tenants(  # noqa: PLR0913 - what a server is made of
-    serving: ServingStore,
-    openings: Stores,
+    app: App,
     faces: Sequence[str],
     known: ServedProjects,
     names: Spelling,
     *,
-    allowed: SessionLimits = DEFAULT_SESSION_LIMITS,
-    told: Callable[[str, FaceServer], None] = lambda _face, _served: None,
+    limits: SessionLimits = DEFAULT_SESSION_LIMITS,
+    instrument: Callable[[str, FaceServer], None] = lambda _face, _server: None,
 ) -> Tenants:
-    """Build the tenants of a server over this store; `told` is called with every face that is built.
+    """Build the tenants of a server over this app; `instrument` is called with every face that is built.
 
-    Only the tenant that sees all projects sweeps idle runs.
+    A tenant is the same app, limited to the projects that its callers may see. Only the tenant that sees all
+    projects sweeps idle runs.
     """
-    shelf_of = make_definitions_loader(TrustStore())
 
-    def build_face(face: str, seen: VisibleProjects) -> FaceServer:
-        projects = NamedProjects(known.visible_to(seen), shelf_of, known.folders)
-        filtered = filter_projects(serving, lambda: tuple(map(str, projects.roots)))
-        visible = filtered if seen is None else replace(filtered, sweep=tuple)
-        server = build_server(visible, openings, projects, face, names, replicas=not allowed.sessions)
-        told(face, server)
-        return server
+    def build_servers(visible: VisibleProjects) -> Mapping[str, FaceServer]:
+        tenant = app.limit_to(known.select(visible))
+        servers = {face: build_server(tenant, face, names, replicas=not limits.sessions) for face in faces}
+        for face, server in servers.items():
+            instrument(face, server)
+        return servers
 
-    return Tenants(faces, build_face, known.keep_up, allowed)
+    return Tenants(faces, build_servers, known.refresh_forever, limits)
 
 
 def _folder_labels(store: StoreLocation) -> Mapping[str, str]:

@@ -13,21 +13,18 @@ from cryptography.fernet import Fernet
 from msgspec.structs import replace
 from starlette.testclient import TestClient
 
+from handrail.app.app import App, open_app
 from handrail.app.projects import FilteredRuns
-from handrail.app.stores import Stores
 from handrail.dashboard.application import build_application
 from handrail.dashboard.hub import Hub
 from handrail.dashboard.login import Login
-from handrail.dashboard.viewer import Dashboard, Dashboards, ProjectNaming
+from handrail.dashboard.viewer import Dashboard, Dashboards
 from handrail.runtime.errors import Busy, Fault, SyncFailed
 from handrail.runtime.ports.access import AccessScope, Grant
-from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.ports.queries import RunRow
 from handrail.runtime.records import Turn
-from handrail.runtime.sweep import IdleLimits
 from handrail.stores.sql.queries import SqlRunQueries
 from handrail.stores.sql.sqlite import SqliteDatabase
-from handrail.stores.sql.store import open_serving
 from helpers.cleanup import kept
 from helpers.history import PROJECT, History, history
 
@@ -60,9 +57,9 @@ class Buggy(SqlRunQueries):
 
 
 @contextmanager
-def client(opened: ServingStore) -> Iterator[tuple[TestClient, Dashboards]]:
+def client(opened: App) -> Iterator[tuple[TestClient, Dashboards]]:
     """Somebody who was let in, at the pages over this store."""
-    board = Dashboard(opened, IdleLimits(), ProjectNaming(), Hub(opened), Stores(), dict, None)
+    board = Dashboard(opened, Hub(opened), dict, None)
     boards = Dashboards(lambda _: board)
     app = build_application(Login(boards, KEY, None, Grant("ada", frozenset(AccessScope))))
     cookies = {"handrail-board": Fernet(KEY).encrypt(b"person").decode()}
@@ -77,13 +74,13 @@ def past(tmp_path: Path) -> History:
     return history(tmp_path / "handrail.db")
 
 
-def _failing(opened: ServingStore, how: type[Failing]) -> ServingStore:
-    runs = how(opened.world.runs, lambda: (PROJECT,))
-    return replace(opened, world=replace(opened.world, runs=runs))
+def _failing(opened: App, how: type[Failing]) -> App:
+    opened.world = replace(opened.world, runs=how(opened.world.runs, lambda: (PROJECT,)))
+    return opened
 
 
 def test_a_fake_disk_that_does_not_confirm_an_action_is_told_of_and_ends_the_server(past: History) -> None:
-    with open_serving(past.path) as opened, client(_failing(opened, Failing)) as (person, boards):
+    with open_app(past.path) as opened, client(_failing(opened, Failing)) as (person, boards):
         answered = person.post(f"/runs/{past.runs['running']}/do/pause")
 
         assert answered.status_code == 409
@@ -94,7 +91,7 @@ def test_a_fake_disk_that_does_not_confirm_an_action_is_told_of_and_ends_the_ser
 
 def test_after_a_fake_disk_did_not_confirm_one_of_several_the_others_are_not_tried(past: History) -> None:
     chosen = {"run": [past.runs["running"], past.runs["paused"]], "reason": "enough"}
-    with open_serving(past.path) as opened, client(_failing(opened, Failing)) as (person, boards):
+    with open_app(past.path) as opened, client(_failing(opened, Failing)) as (person, boards):
         answered = person.post("/bulk/abandon", data=chosen)
 
         assert answered.status_code == 200
@@ -105,7 +102,7 @@ def test_after_a_fake_disk_did_not_confirm_one_of_several_the_others_are_not_tri
 
 def test_a_fake_store_that_is_busy_keeps_none_of_several_back(past: History) -> None:
     chosen = {"run": [past.runs["running"], past.runs["paused"]], "reason": "enough"}
-    with open_serving(past.path) as opened, client(_failing(opened, Busied)) as (person, boards):
+    with open_app(past.path) as opened, client(_failing(opened, Busied)) as (person, boards):
         answered = person.post("/bulk/abandon", data=chosen)
 
         assert answered.text.count("others hold the store") == 2
@@ -116,9 +113,9 @@ def test_a_fake_store_that_is_busy_keeps_none_of_several_back(past: History) -> 
 @pytest.mark.parametrize("path", ["/runs/x", "/runs/x/history", "/runs/x/do/pause"])
 def test_of_a_bug_a_person_sees_that_there_was_one_and_nothing_of_it(past: History, path: str) -> None:
     database = kept(SqliteDatabase(past.path))
-    with open_serving(past.path) as opened:
-        buggy = replace(opened, records=Buggy(database))
-        with client(buggy) as (person, _):
+    with open_app(past.path) as opened:
+        opened.runs = Buggy(database)
+        with client(opened) as (person, _):
             answered = person.get(path)
 
             assert answered.status_code == 500

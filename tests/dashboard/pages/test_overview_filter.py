@@ -5,14 +5,11 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
-from handrail.app.stores import Stores
+from handrail.app.app import App, open_app
 from handrail.dashboard.hub import Hub
 from handrail.dashboard.overview import render_overview
-from handrail.dashboard.viewer import VIEWER_KEY, Dashboard, Dashboards, ProjectNaming, Viewer
+from handrail.dashboard.viewer import VIEWER_KEY, Dashboard, Dashboards, Viewer
 from handrail.runtime.ports.access import AccessScope, Grant
-from handrail.runtime.ports.open_store import ServingStore
-from handrail.runtime.sweep import IdleLimits
-from handrail.stores.sql.store import open_serving
 from helpers.history import history
 
 
@@ -20,8 +17,8 @@ async def _still() -> bool:
     return True
 
 
-def _board(opened: ServingStore, reach: int = 0) -> Dashboard:
-    return Dashboard(opened, IdleLimits(), ProjectNaming(), Hub(opened), Stores(), dict, None, reach)
+def _board(app: App, reach: int = 0) -> Dashboard:
+    return Dashboard(app, Hub(app), dict, None, reach)
 
 
 def _page(viewer: Viewer, query: str) -> str:
@@ -38,8 +35,8 @@ def _page(viewer: Viewer, query: str) -> str:
 
 def test_what_lies_further_back_is_a_link_away(tmp_path: Path) -> None:
     past = history(tmp_path / "handrail.db")
-    with open_serving(past.path) as opened:
-        viewer = Viewer(_board(opened, 3), "ada", acts=True)
+    with open_app(past.path) as app:
+        viewer = Viewer(_board(app, 3), "ada", acts=True)
 
         near = _page(viewer, "q=To+be+pau")
         further = _page(viewer, f"q=To+be+pau&after={past.runs['abandoned']}")
@@ -61,12 +58,12 @@ def test_boards_are_kept_for_some_sets_of_projects_and_for_all_that_somebody_hea
 
     def make(seen: frozenset[str] | None) -> Dashboard:
         made.append(seen)
-        board = _board(opened)
+        board = _board(app)
         if listened and seen == frozenset({"0"}):
             board.hub._pages.add(object())  # type: ignore[arg-type]  # noqa: SLF001 - a page that is open
         return board
 
-    with open_serving(tmp_path / "handrail.db") as opened:
+    with open_app(tmp_path / "handrail.db") as app:
         boards = Dashboards(make)
         grants = [Grant("", frozenset(AccessScope), frozenset({str(number)})) for number in range(70)]
         for grant in (*grants, grants[69], grants[0]):

@@ -13,13 +13,12 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
+from handrail.app.app import open_app
 from handrail.app.asgi import ANONYMOUS_GRANT, GRANT_KEY
 from handrail.app.faces import Question
-from handrail.app.stores import Stores
 from handrail.mcp.addresses import Spelling
-from handrail.mcp.server import build_local_server
+from handrail.mcp.server import build_server
 from handrail.runtime.records import Caller
-from handrail.stores.sql.store import open_serving
 from helpers.commit_plans import clean
 from helpers.elicitation import (
     ABLE,
@@ -202,8 +201,8 @@ def test_an_older_client_gets_the_titles_as_it_knows_them(at: RepositoryPlace) -
 
 
 async def _unasked(at: RepositoryPlace, person: Person) -> Told:
-    with open_serving(at.at.store) as opened:
-        server = build_local_server(opened, Stores(), [at.at.project], "commits", Spelling.PORTABLE)
+    with open_app(at.at.store, [at.at.project]) as opened:
+        server = build_server(opened, "commits", Spelling.PORTABLE)
         manager = StreamableHTTPSessionManager(server, stateless=True)
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:

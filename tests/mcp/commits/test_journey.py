@@ -61,15 +61,15 @@ def test_the_whole_way_from_nothing_to_the_complete_plan_with_a_new_server_in_ev
 
 def test_a_plan_is_shown_among_the_runs_and_completed_there(agent: PlanAgent) -> None:
     agent.does(TO_START, TO_PLAN)
-    (row,) = agent.serving.records.runs(RunFilter())
+    (row,) = agent.app.runs.runs(RunFilter())
     assert (row.lifecycle, row.state) == (Lifecycle.RUNNING, "phase-executing-open")
     assert (row.face, row.goal) == ("commits", "feat(tea): brew tea")
 
     agent.does(TO_FILL, TO_ADD, TO_FINISH)
 
-    (row,) = agent.serving.records.runs(RunFilter())
+    (row,) = agent.app.runs.runs(RunFilter())
     assert row.lifecycle is Lifecycle.COMPLETED
-    steps = [step.state for step in agent.serving.world.runs.steps(row.id)]
+    steps = [step.state for step in agent.app.world.runs.steps(row.id)]
     assert steps == ["phase-planning-description", "phase-executing-open", "phase-executing-ticked"]
 
 

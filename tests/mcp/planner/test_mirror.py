@@ -100,38 +100,38 @@ def test_what_the_common_store_has_of_a_run_is_asked_by_any_name(repo: Repo) -> 
 
 def test_the_common_store_shows_each_stage_once_and_the_end(agent: PlanAgent) -> None:
     agent.does(TO_GOAL, TO_DETAIL, TO_DETAIL, TO_PLAN)
-    (row,) = agent.serving.records.runs(RunFilter())
+    (row,) = agent.app.runs.runs(RunFilter())
     assert (row.lifecycle, row.state, row.goal) == (Lifecycle.RUNNING, "stage-5", "feat(tea): brew tea")
     agent.does(("set_plan", {"plan": [[True, "Heat water", []]]}), ("finish_job", {}))
 
-    (row,) = agent.serving.records.runs(RunFilter())
+    (row,) = agent.app.runs.runs(RunFilter())
     assert row.lifecycle is Lifecycle.COMPLETED
-    steps = agent.serving.world.runs.steps(row.id)
+    steps = agent.app.world.runs.steps(row.id)
     assert [step.state for step in steps] == ["stage-1", "stage-2", "stage-5"]
 
 
 def test_a_store_that_knows_nothing_of_a_plan_goes_on_from_its_text(tmp_path: Path, repo: Repo) -> None:
     with plan_agent(tmp_path / "one", repo) as agent:
         agent.does(TO_GOAL, TO_DETAIL)
-        (known,) = agent.serving.records.runs(RunFilter())
+        (known,) = agent.app.runs.runs(RunFilter())
     with plan_agent(tmp_path / "two", repo) as other:
         assert other.calls("gather_requirements").reply["stage"] == "2/3"
         assert other.does(TO_PLAN).reply["stage"] == "5"
-        (row,) = other.serving.records.runs(RunFilter())
+        (row,) = other.app.runs.runs(RunFilter())
 
     assert row.id == known.id
 
 
 def test_a_listener_gets_the_id_that_is_shown(agent: PlanAgent) -> None:
     heard: SimpleQueue[str] = SimpleQueue()
-    ends = agent.serving.world.feed.listen(lambda change: heard.put(change.run))
+    ends = agent.app.world.feed.listen(lambda change: heard.put(change.run))
     try:
         agent.does(TO_GOAL)
         found = heard.get(timeout=BOUND)
     finally:
         ends()
 
-    (row,) = agent.serving.records.runs(RunFilter())
+    (row,) = agent.app.runs.runs(RunFilter())
     assert row.id == found
 
 

@@ -297,7 +297,7 @@ def test_each_move_is_announced_and_its_entry_has_the_whole_move(agent: Agent) -
         if change.revision == 3:
             last.set()
 
-    stop = agent.serving.world.feed.listen(hear)
+    stop = agent.app.world.feed.listen(hear)
     agent.walks(*TO_FIRST_ITEM)
     agent.completes("collab-start")
     assert last.wait(60)
@@ -306,10 +306,10 @@ def test_each_move_is_announced_and_its_entry_has_the_whole_move(agent: Agent) -
     (run,) = {run for run, _ in heard}
     revisions = [revision for _, revision in heard]
     assert revisions == sorted({*revisions, 3})
-    row = agent.serving.records.run(run)
+    row = agent.app.runs.run(run)
     assert row is not None
     assert (row.project, row.face, row.goal) == (str(agent.root), "skills", SESSION)
-    moves = [line.entry for line in agent.serving.records.journal(run=run) if "skill" in line.entry.data]
+    moves = [line.entry for line in agent.app.runs.journal(run=run) if "skill" in line.entry.data]
     assert [
         (entry.step, *(entry.data[name] for name in ("to", "skill", "params", "session", "with")))
         for entry in moves

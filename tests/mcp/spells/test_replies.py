@@ -8,14 +8,14 @@ from typing import Final
 
 import pytest
 
+from handrail.app.app import App
 from handrail.app.projects import Projects
-from handrail.app.stores import Stores
+from handrail.app.stores import open_store
 from handrail.app.trust import TrustStore
 from handrail.engine.refusals import RefusalCode
 from handrail.mcp.faces.spells import SpellsFace
-from handrail.runtime.ports.open_store import ServingStore
+from handrail.runtime.ports.open_store import Store
 from handrail.runtime.records import Caller
-from handrail.stores.sql.store import open_serving
 from helpers.requirement import requirement
 from helpers.servers import Told
 from helpers.spell_replies import OPEN, unruled
@@ -83,16 +83,14 @@ class Person:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServingStore]:
-    with open_serving(tmp_path_factory.mktemp("store") / "handrail.db") as opened:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with open_store(tmp_path_factory.mktemp("store") / "handrail.db") as opened:
         yield opened
 
 
-def person(served: ServingStore, root: Path, line: Line) -> Person:
+def person(served: Store, root: Path, line: Line) -> Person:
     scene = Scene(root, FLOW, line)
-    return Person(
-        scene, SpellsFace(served, Projects([root], TrustStore()), FLOW, Stores().open_folder, lambda: None)
-    )
+    return Person(scene, SpellsFace(App(served, Projects([root], TrustStore())), FLOW, lambda: None))
 
 
 def situations() -> list[Line]:
@@ -109,7 +107,7 @@ def plain(state: str) -> Line:
 @pytest.mark.unmeasured
 @requirement("spells:options.computed", "spells:reply.dual")
 def test_a_word_is_listed_if_and_only_if_it_would_not_be_refused(
-    served: ServingStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    served: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = situations()
     for number, line in enumerate(found):
@@ -130,7 +128,7 @@ def test_a_word_is_listed_if_and_only_if_it_would_not_be_refused(
 @requirement("spells:lumos.map", "spells:lumos.readonly")
 @pytest.mark.parametrize("state", OPEN)
 def test_lumos_explains_a_state_and_its_next_action_and_writes_nothing(
-    served: ServingStore, tmp_path: Path, state: str
+    served: Store, tmp_path: Path, state: str
 ) -> None:
     files = "plan=none task=own" if state == "GATHER_EDITING" else "-"
     somebody = person(served, tmp_path / "p", plain(state)._replace(files=files, context="-"))
@@ -146,7 +144,7 @@ def test_lumos_explains_a_state_and_its_next_action_and_writes_nothing(
 
 
 @requirement("spells:lumos.map")
-def test_a_plan_with_a_criterion_is_ready(served: ServingStore, tmp_path: Path) -> None:
+def test_a_plan_with_a_criterion_is_ready(served: Store, tmp_path: Path) -> None:
     none, ready = (
         person(served, tmp_path / files, plain("GATHER_EDITING")._replace(files=files)).says("Lumos").reply
         for files in ("plan=none", "plan=open")
@@ -179,7 +177,7 @@ WHOLE: Final = "plan=open task=own results=one comments=own review=own applied=o
 @requirement("spells:guard.expecto", "spells:guard.reparo", "spells:guard.reverto", "spells:F1", "spells:A6")
 @pytest.mark.parametrize(("word", "state"), CLOSED)
 def test_a_refusal_names_what_is_open_and_why_and_changes_no_file_of_the_person(
-    served: ServingStore, tmp_path: Path, word: str, state: str
+    served: Store, tmp_path: Path, word: str, state: str
 ) -> None:
     for number, files in enumerate((WHOLE, "plan=open")):
         somebody = person(served, tmp_path / f"{number}", plain(state)._replace(files=files, context="-"))
@@ -207,7 +205,7 @@ def test_a_word_is_closed_in_those_states_and_in_no_others() -> None:
 @pytest.mark.parametrize("state", OPEN)
 @pytest.mark.parametrize("files", [WHOLE, "-", "plan=done", "comments=own", "applied=own"])
 def test_the_state_file_decides_the_state_with_any_files(
-    served: ServingStore, tmp_path: Path, state: str, files: str
+    served: Store, tmp_path: Path, state: str, files: str
 ) -> None:
     somebody = person(served, tmp_path / "p", plain(state)._replace(files=files, context="-"))
 
@@ -223,7 +221,7 @@ def test_the_state_file_decides_the_state_with_any_files(
     ],
 )
 def test_a_refusal_for_an_argument_or_a_token_says_what_is_open_and_has_the_token_for_it(
-    served: ServingStore, tmp_path: Path, arguments: dict[str, str], code: str
+    served: Store, tmp_path: Path, arguments: dict[str, str], code: str
 ) -> None:
     somebody = person(served, tmp_path / "p", plain("GATHER_EDITING")._replace(files="plan=none"))
     old = somebody.says("Accio").reply["step_token"]
@@ -236,9 +234,7 @@ def test_a_refusal_for_an_argument_or_a_token_says_what_is_open_and_has_the_toke
     assert not somebody.says("Accio", step_token=told.reply["step_token"]).failed
 
 
-def test_a_look_before_the_start_returns_a_token_for_the_first_word(
-    served: ServingStore, tmp_path: Path
-) -> None:
+def test_a_look_before_the_start_returns_a_token_for_the_first_word(served: Store, tmp_path: Path) -> None:
     somebody = person(served, tmp_path / "p", plain("GATHER_NEEDS_PLAN")._replace(files="-", context="-"))
     (somebody.scene.task / "state.json").unlink()
     token = somebody.says("Lumos").reply["step_token"]
@@ -251,7 +247,7 @@ def test_a_look_before_the_start_returns_a_token_for_the_first_word(
 
 @requirement("spells:reply.one")
 def test_a_reply_quotes_files_between_boundaries_and_names_only_the_next_action(
-    served: ServingStore, tmp_path: Path
+    served: Store, tmp_path: Path
 ) -> None:
     quoted = 0
     for number, line in enumerate(situations()):

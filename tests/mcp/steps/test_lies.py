@@ -11,8 +11,6 @@ from typing import Any, Final
 import pytest
 
 from handrail.app.faces import Answer, StepsStatus, Tool
-from handrail.app.projects import Projects
-from handrail.app.trust import TrustStore
 from handrail.engine.refusals import RefusalCode
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.faces.steps import StepsFace
@@ -145,7 +143,7 @@ class Credulous(StepsFace):
     """Takes every token for the right one."""
 
     def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
-        claims = decode_token(self._serving.world.key, str(arguments.get("step_token", "")))
+        claims = decode_token(self._app.world.key, str(arguments.get("step_token", "")))
         if isinstance(claims, str) or "model_output_so_far" not in arguments:
             return super().call(tool, arguments, caller)
         by_hand = {"execution_id": claims.run, "action": "complete_step"}
@@ -157,8 +155,7 @@ class Credulous(StepsFace):
 def test_a_face_that_believes_every_token_is_found_out(kind: str, foreign: str, tmp_path: Path) -> None:
     at = place(tmp_path / "place", paper=PAPER)
     with inside(at) as honest:
-        projects = Projects([at.project], TrustStore())
-        desk = replace(honest, face=Credulous(honest.serving, projects, Spelling.PORTABLE))
+        desk = replace(honest, face=Credulous(honest.app, Spelling.PORTABLE))
         told = list(lies(desk, at, foreign, kind, "running"))
 
     found = {one[0].partition(":")[0] for one in told if one}

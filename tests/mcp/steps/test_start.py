@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.app.app import App
 from handrail.app.faces import StepsStatus
 from handrail.app.projects import Projects
 from handrail.app.trust import TrustStore
@@ -33,7 +34,12 @@ def put(at: Place, path: str, text: str) -> Path:
 
 
 def in_projects(desk: Inside, *roots: Path) -> Inside:
-    return replace(desk, face=StepsFace(desk.serving, Projects(roots, TrustStore()), Spelling.PORTABLE))
+    return replace(
+        desk,
+        face=StepsFace(
+            App(desk.app.store, Projects(roots, TrustStore()), clock=desk.clock), Spelling.PORTABLE
+        ),
+    )
 
 
 def test_an_unknown_workflow_is_refused_with_those_there_are_and_the_one_that_was_meant(desk: Inside) -> None:

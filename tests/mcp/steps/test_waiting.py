@@ -1,6 +1,5 @@
 """An output that has to wait for something else than the agent; no built-in fact takes its time yet."""
 
-import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -9,12 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.app.faces import StepsStatus
-from handrail.app.projects import Projects
-from handrail.app.trust import TrustStore
 from handrail.engine.facts import PENDING
 from handrail.engine.model import Authority, Event
-from handrail.mcp.addresses import Spelling
-from handrail.mcp.faces.steps import StepsFace
 from handrail.runtime.facts import FILE_READERS
 from handrail.runtime.records import Origin
 from handrail.runtime.turn import Call, NewRun, take_turn
@@ -43,13 +38,10 @@ def desk(tmp_path: Path) -> Iterator[Inside]:
     new = NewRun(flow.workflow, Origin("steps", Authority.SQL, str(at.project)), flow.definition)
     with inside(at) as opened:
         slow = {**FILE_READERS, "engine": lambda _asked, _of: PENDING}
-        known = build_workflow_lookup(opened.serving.world.runs, GATED)
-        world = replace(opened.serving.world, workflow_of=known, readers=lambda: slow)
-        take_turn(world, Call(RUN, Event("start"), new=new), lambda _: {})
-        serving = replace(opened.serving, world=world)
-        yield dataclasses.replace(
-            opened, face=StepsFace(serving, Projects([at.project], TrustStore()), Spelling.PORTABLE)
-        )
+        known = build_workflow_lookup(opened.app.world.runs, GATED)
+        opened.app.world = replace(opened.app.world, workflow_of=known, readers=lambda: slow)
+        take_turn(opened.app.world, Call(RUN, Event("start"), new=new), lambda _: {})
+        yield opened
 
 
 @requirement("steps:reply.status")

@@ -8,6 +8,7 @@ import pytest
 
 from handrail.runtime.errors import NoServer
 from handrail.runtime.store_address import DatabaseUrl
+from handrail.runtime.sweep import read_idle_limits
 from handrail.stores.sql.postgres.database import PgDatabase
 from handrail.stores.sql.postgres.pg_runs import POSTGRES_STORE
 from handrail.stores.sql.sqlite import SqliteDatabase
@@ -50,9 +51,9 @@ def test_a_server_gives_up_nothing_while_another_looks_for_quiet_runs(
 ) -> None:
     monkeypatch.setenv("HANDRAIL_IDLE_RUNNING", "1")
     other = kept(PgDatabase(DatabaseUrl(url)))
-    with POSTGRES_STORE.open_serving(DatabaseUrl(url)) as served:
-        run = Desk(served.world.runs, clock=HandClock()).start(pinned(ENDLESS))["run"]
+    with POSTGRES_STORE.open_store(DatabaseUrl(url)) as served:
+        run = Desk(served.load_world().runs, clock=HandClock()).start(pinned(ENDLESS))["run"]
         with other.elect("sweep"):
-            assert served.sweep() == ()
-        assert served.sweep() == (run,)
-        assert served.sweep() == ()
+            assert served.sweep(read_idle_limits()) == ()
+        assert served.sweep(read_idle_limits()) == (run,)
+        assert served.sweep(read_idle_limits()) == ()

@@ -6,7 +6,7 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from handrail.app.stores import Stores
+from handrail.app.stores import open_store
 from handrail.runtime.store_address import DatabaseUrl, StoreLocation
 from handrail.stores.sql.schema import list_tables
 from helpers.store_copies import Full, Place, copied, damages, indexes, rows, stop_copy, went_on
@@ -36,7 +36,7 @@ def test_a_copy_has_the_indexes_of_a_store_that_was_never_copied(
     target: str, filled: Full, new: Place
 ) -> None:
     copied(filled.path, to := new(target))
-    with Stores().open_world(fresh := new(target)):
+    with open_store(fresh := new(target)):
         wanted = indexes(fresh)
 
     assert "events_refused" in wanted

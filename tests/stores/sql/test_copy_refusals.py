@@ -2,14 +2,13 @@
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from shlex import quote
-from typing import Any
 
 import psycopg
 import pytest
 
-from handrail.app.stores import Stores
+from handrail.app.stores import open_store, store_exists
 from handrail.runtime.errors import Busy, Fault, NewerFormat, NotWritable, Unreadable
 from handrail.runtime.store_address import DatabaseUrl, StoreLocation
 from handrail.stores.sql.copy import PAGE_ROWS
@@ -113,20 +112,12 @@ def test_only_one_fills_a_database_at_a_time(filled: Full, new: Place) -> None:
     assert rows(to) == rows(filled.path)
 
 
-OPENED: dict[str, Callable[[StoreLocation], AbstractContextManager[Any]]] = {
-    "asked": Stores().open_store,
-    "for turns": Stores().open_world,
-    "served": Stores().open_serving,
-}
-
-
-@pytest.mark.parametrize("how", OPENED)
 @pytest.mark.parametrize("target", NEW)
-def test_an_unfinished_copy_is_not_opened(target: str, how: str, filled: Full, new: Place) -> None:
+def test_an_unfinished_copy_is_not_opened(target: str, filled: Full, new: Place) -> None:
     stop_copy(filled.path, to := new(target))
     before = rows(to)
 
-    with pytest.raises(Unreadable) as refused, OPENED[how](to):
+    with pytest.raises(Unreadable) as refused, open_store(to):
         pass
 
     assert refused.value.repair == f"finish it: handrail store copy {filled.path} {quote(str(to))}"
@@ -145,7 +136,7 @@ def test_whether_an_unfinished_copy_is_there_cannot_be_said(filled: Full, new: P
     stop_copy(filled.path, to := new("postgresql"))
 
     with pytest.raises(Unreadable, match="unfinished copy"):
-        Stores().store_exists(to)
+        store_exists(to)
 
 
 @pytest.mark.parametrize("target", NEW)
@@ -159,7 +150,7 @@ def test_a_copy_that_is_read_back_otherwise_is_no_store(target: str, filled: Ful
     with pytest.raises(Unreadable, match="the copy of steps is not what was copied"):
         copied(filled.path, to, meanwhile)
 
-    with pytest.raises(Unreadable, match="unfinished copy"), Stores().open_store(to):
+    with pytest.raises(Unreadable, match="unfinished copy"), open_store(to):
         pass
     assert not copied(filled.path, to).continued
     assert rows(to) == rows(filled.path)
@@ -198,7 +189,7 @@ def test_a_store_that_is_written_to_meanwhile_is_not_copied_until_nobody_does(
 
     assert refused.value.message.startswith("the store was written to while it was copied: ")
     assert refused.value.repair == "stop what serves it, then say the same again"
-    with pytest.raises(Unreadable, match="unfinished copy"), Stores().open_store(to):
+    with pytest.raises(Unreadable, match="unfinished copy"), open_store(to):
         pass
     copied(there, to)
     assert rows(to) == rows(there)

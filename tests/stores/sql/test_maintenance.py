@@ -9,7 +9,7 @@ from threading import Thread
 import psycopg
 import pytest
 
-from handrail.app.stores import Stores
+from handrail.app.stores import open_store
 from handrail.engine.model import Lifecycle
 from handrail.runtime.entries import EntryKind
 from handrail.runtime.ports.open_store import DAMAGE_CODES, Damage
@@ -70,7 +70,7 @@ def planted(there: StoreLocation, statement: str, rows: int = 1) -> list[Damage]
 
 def test_a_sound_store_and_an_empty_one_have_no_damage(there: StoreLocation, new: Place) -> None:
     empty = new("sqlite" if isinstance(there, Path) else "postgresql")
-    with Stores().open_world(empty):
+    with open_store(empty):
         pass
 
     assert (damages(there), damages(empty)) == ([], [])
@@ -234,8 +234,8 @@ def test_a_damaged_run_is_exported_as_it_is(there: StoreLocation, past: History)
     if isinstance(there, Path):
         planted(there, "DELETE FROM definitions", 2)
 
-    with Stores().open_store(there) as store:
-        told = json.loads(json.dumps(store.keeper.export(past.runs["running"])))
+    with open_store(there) as store:
+        told = json.loads(json.dumps(store.maintenance.export(past.runs["running"])))
 
     assert told["run"]["record"] == "{broken"
     assert (told["definition"] is None) is isinstance(there, Path)

@@ -12,10 +12,10 @@ from threading import Thread
 
 import pytest
 
+from handrail.app.app import open_app
 from handrail.runtime.errors import Fault, NewerFormat, NotWritable, Unreadable
 from handrail.stores.sql.schema import APPLICATION_ID, load_migrations
 from handrail.stores.sql.sqlite import SqliteDatabase
-from handrail.stores.sql.store import open_serving
 from helpers.cleanup import kept
 from helpers.requirement import requirement
 from helpers.store_programs import crowd
@@ -286,12 +286,12 @@ def test_what_is_acknowledged_is_there_for_a_process_that_opens_the_file_next(fi
 
 
 def test_what_a_server_seals_is_opened_by_the_next_one_and_by_no_token_key(file: Path) -> None:
-    with open_serving(file) as first:
+    with open_app(file) as first:
         sealed, key = first.secret, first.world.key
-    with open_serving(file) as second:
+    with open_app(file) as second:
         assert second.secret == sealed
 
     assert len(sealed) == 32
     assert sealed != key
-    with open_serving(file.with_name("other.db")) as other:
+    with open_app(file.with_name("other.db")) as other:
         assert other.secret != sealed

@@ -4,10 +4,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from handrail.app.app import open_app
+from handrail.cli.main import cli
 from handrail.runtime.errors import Unreadable
 from handrail.runtime.sweep import IdleLimits, read_idle_limits
-from handrail.stores.sql.store import open_world
 from handrail.stores.vcs import commands
 from handrail.stores.vcs.commands import read_vcs_timeout
 from helpers.requirement import requirement
@@ -25,8 +27,8 @@ def test_a_token_is_good_for_ten_minutes_or_for_the_seconds_that_are_set(
     if given is not None:
         monkeypatch.setenv("HANDRAIL_TOKEN_TTL", given)
 
-    with open_world(tmp_path / "store" / "handrail.db") as world:
-        assert world.lifetime == lifetime
+    with open_app(tmp_path / "store" / "handrail.db") as app:
+        assert app.world.lifetime == lifetime
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "1.5", "ten", " 5", "٣", "31536001"])
@@ -35,9 +37,10 @@ def test_what_is_no_number_of_seconds_is_told_before_anything_is_made(
 ) -> None:
     monkeypatch.setenv("HANDRAIL_TOKEN_TTL", given)
 
-    with pytest.raises(Unreadable, match="HANDRAIL_TOKEN_TTL is"), open_world(tmp_path / "handrail.db"):
-        pass
+    done = CliRunner().invoke(cli, ["dashboard", "--no-open", "--store", str(tmp_path / "handrail.db")])
 
+    assert done.exit_code == 1
+    assert "HANDRAIL_TOKEN_TTL is" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

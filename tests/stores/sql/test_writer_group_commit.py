@@ -9,10 +9,10 @@ from threading import Event, Thread
 import pytest
 from anyio.lowlevel import checkpoint
 
+from handrail.app.stores import open_store
 from handrail.runtime.errors import Busy, SyncFailed
 from handrail.stores.sql.runs import SqliteRuns
 from handrail.stores.sql.sqlite import SqliteDatabase
-from handrail.stores.sql.store import open_serving
 from handrail.stores.sql.writer import Writer
 
 
@@ -164,8 +164,8 @@ def test_closing_while_one_is_done_refuses_those_behind_it_and_ends_the_thread(d
 
 
 def test_a_server_takes_turns_that_wait_together_but_not_those_that_it_takes_aside(tmp_path: Path) -> None:
-    with open_serving(tmp_path / "store" / "handrail.db") as served:
-        runs = served.world.runs
+    with open_store(tmp_path / "store" / "handrail.db") as served:
+        runs = served.load_world().runs
         assert isinstance(runs, SqliteRuns)
 
         def confirms() -> int:

@@ -187,7 +187,7 @@ class CommitsFace(DescriptionFace):
             return answer
         reply = {name: value for name, value in answer.reply.items() if name != _PERSON_FIELD}
         question, text = answer.reply[_PERSON_FIELD], str(reply[_RAW_FIELD])
-        boundary = self._serving.world.ids.nonce().hex()
+        boundary = self._app.world.ids.nonce().hex()
         shown = quote_text(text, self._texts.say("plan_label"), boundary, _MAX_SHOWN_BYTES, kind="the")
         subject = f"{self._find_root(arguments)}\n{text}".encode("utf-8", "surrogatepass")
 

@@ -139,7 +139,7 @@ class ReplyRenderer(Struct, frozen=True):
         step = run.open[0] if run.open else Step(0, "", 0)
         held_notes = [self.texts.say("held", step=step.state)] if step.held else []
         head = self._head(StepsStatus.WAITING if held_notes else StepsStatus.OK, outcome)
-        definitions = self.projects.shelf(stored.origin.project)
+        definitions = self.projects.definitions(stored.origin.project)
         guides = Guides(definitions, self.texts, self.ids, self.projects.hide)
         message = compose_message(guides, StepContext(stored, workflow, step, outcome.facts or {}))
         if self.done:

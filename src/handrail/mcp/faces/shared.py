@@ -4,13 +4,14 @@
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
+from handrail.app.app import App
 from handrail.app.faces import (
     TOKEN_ARGUMENT,
     Answer,
@@ -22,7 +23,6 @@ from handrail.app.faces import (
     Tool,
     UnknownPrompt,
 )
-from handrail.app.projects import Projects
 from handrail.documents.plan.grammar import COMMIT_MESSAGE, PlanConfig
 from handrail.documents.plan.parse import parse_plan
 from handrail.documents.plan.stages import measure_progress
@@ -33,7 +33,7 @@ from handrail.mcp.faces.replies import build_run_status, load_face_texts, next_c
 from handrail.runtime.comments import COMMENTS_KEY
 from handrail.runtime.errors import FaultCode
 from handrail.runtime.facts import get_template_text
-from handrail.runtime.ports.open_store import CommitRun, ServingStore
+from handrail.runtime.ports.open_store import CommitRun
 from handrail.runtime.records import Caller
 from handrail.runtime.status import inspect_run
 from handrail.runtime.turn import Call, Outcome, Reply, ReplyRenderer, refuse_call, take_turn
@@ -128,14 +128,8 @@ class DescriptionFace(ABC):
     ANSWERS: ClassVar[Mapping[str, Any]]
     GRAMMAR: ClassVar[PlanConfig]
 
-    def __init__(
-        self,
-        serving: ServingStore,
-        projects: Projects,
-        workflow: Workflow,
-        open_run: Callable[[Path, World, Workflow], CommitRun],
-    ) -> None:
-        self._serving, self._projects, self._workflow, self._open_run = serving, projects, workflow, open_run
+    def __init__(self, app: App, workflow: Workflow) -> None:
+        self._app, self._projects, self._workflow = app, app.projects, workflow
         self._texts = load_face_texts(workflow.name)
         self.tools: Sequence[Tool] = tuple(self._list_tool(tool) for tool in workflow.tools.values())
         longest = COMMIT_MESSAGE.max_input_length
@@ -166,7 +160,7 @@ class DescriptionFace(ABC):
         """Answer a call."""
         return self._answer(tool, arguments, caller)
 
-    def find_standing(self, arguments: Mapping[str, Any], answer: Answer) -> RunStatus | None:
+    def find_run_status(self, arguments: Mapping[str, Any], answer: Answer) -> RunStatus | None:
         """Return the current position of the project's plan and how many tasks are ticked, or None."""
         del answer
         root = self._find_root(arguments)
@@ -182,7 +176,7 @@ class DescriptionFace(ABC):
         event = Event(declared.name, {name: arguments[name] for name in declared.params if name in arguments})
         call = Call("", event, caller, str(arguments.get(TOKEN_ARGUMENT, "")))
         reply = self._reply(declared, call, arguments)
-        boundary = self._serving.world.ids.nonce().hex()
+        boundary = self._app.world.ids.nonce().hex()
         return Answer(reply, self._markdown(reply, boundary), failed="code" in reply)
 
     def _reply(self, tool: Declared, call: Call, given: Mapping[str, Any]) -> Reply:
@@ -190,7 +184,7 @@ class DescriptionFace(ABC):
         root, wrong = self._find_root(given), self._arguments[tool.name].validate(given)
         if isinstance(root, Refused):
             render = self._renderer(tool, given, None)
-            return refuse_call(self._serving.world, call, render, Outcome(wrong or root, None))
+            return refuse_call(self._app.world, call, render, Outcome(wrong or root, None))
         here = self._open_project(root)
         if wrong:
             return refuse_call(
@@ -220,9 +214,9 @@ class DescriptionFace(ABC):
 
     def _open_project(self, root: Path) -> "OpenDescription":
         """Open the run of a project, with the world in which its turns are taken."""
-        runs = self._open_run(root, self._serving.world, self._workflow)
+        runs = self._app.project_runs.open_commit_run(root, self._app.world, self._workflow)
         world = replace(
-            self._serving.world,
+            self._app.world,
             runs=runs,
             workflow=self._workflow,
             workspace=runs,

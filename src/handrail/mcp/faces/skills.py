@@ -4,7 +4,7 @@
 the files of its folder and is mirrored to the shared store.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,6 +14,7 @@ from typing import Any, Final, assert_never
 import msgspec
 from msgspec.structs import replace
 
+from handrail.app.app import App
 from handrail.app.definitions import find_usable
 from handrail.app.faces import (
     TOKEN_ARGUMENT,
@@ -26,8 +27,7 @@ from handrail.app.faces import (
     UnknownPrompt,
     load_message_catalog,
 )
-from handrail.app.projects import Projects
-from handrail.app.run_folders import RunFolder, is_run_name, list_run_names, open_folder_world
+from handrail.app.run_folders import RunFolder, build_folder_world, is_run_name, list_run_names
 from handrail.documents.strict_json import JsonFlaw, parse_object
 from handrail.documents.task_graph import Batch, is_batch_list, list_task_ids
 from handrail.drawing.diagrams import format_batches_mermaid, format_mermaid
@@ -67,7 +67,7 @@ from handrail.mcp.faces.shared import (
     tool_annotations,
 )
 from handrail.runtime.comments import COMMENTS_KEY, add_undelivered_comments
-from handrail.runtime.ports.open_store import FolderRuns, ServingStore
+from handrail.runtime.ports.open_store import FolderRuns
 from handrail.runtime.records import MAX_RECORDED_CALLS, Caller, StoredRun
 from handrail.runtime.status import inspect_run, preview_refusal
 from handrail.runtime.tokens import hash_request
@@ -152,14 +152,12 @@ class SkillSessions:
 
     def __init__(
         self,
-        serving: ServingStore,
-        projects: Projects,
+        app: App,
         usual: Workflow,
-        open_folder: Callable[[RunFolder], FolderRuns],
         face: str,
     ) -> None:
-        self._serving, self._projects, self._usual = serving, projects, usual
-        self._open_folder, self._face, self._texts = open_folder, face, load_face_texts(face)
+        self._app, self._projects, self._usual = app, app.projects, usual
+        self._face, self._texts = face, load_face_texts(face)
 
     @contextmanager
     def find_session(self, given: Mapping[str, Any]) -> Iterator[SkillSession | Refused]:
@@ -171,7 +169,7 @@ class SkillSessions:
         if isinstance(folder, Refused):
             yield folder
             return
-        runs = self._open_folder(folder)
+        runs = self._app.project_runs.open_folder(folder)
         with runs.take_snapshot():
             session = self._session(folder, runs, given)
             if isinstance(session, Refused) or session.runs is runs:
@@ -207,11 +205,9 @@ class SkillSessions:
             return self._refuse_unknown_session(folder, begins)
         followed = replace(folder, workflow=graph)
         if graph is not self._usual:  # then its state file may say other things of the run
-            runs = self._open_folder(followed)
-        serving, project = self._serving, self._projects.name_of(folder.project)
-        return SkillSession(
-            project, followed, *open_folder_world(serving.world, followed, lambda _: runs, serving.copy_run)
-        )
+            runs = self._app.project_runs.open_folder(followed)
+        world = build_folder_world(self._app.world, followed, runs, self._app.store.mirrors)
+        return SkillSession(self._projects.name_of(folder.project), followed, runs, world)
 
     def _graph(self, folder: RunFolder, stored: StoredRun, wanted: str) -> Workflow | Refused:
         """Return the graph that a session already follows, or the one it starts with, or a refusal."""
@@ -224,7 +220,7 @@ class SkillSessions:
         name = current or wanted or self._usual.name
         if name == self._usual.name:
             return self._usual
-        found = find_usable(self._projects.shelf(str(folder.project)), name)
+        found = find_usable(self._projects.definitions(str(folder.project)), name)
         if isinstance(found, Refused):
             return self._projects.hide_refusal(found)
         if found is None:
@@ -284,14 +280,12 @@ class SkillsFace:
 
     def __init__(
         self,
-        serving: ServingStore,
-        projects: Projects,
+        app: App,
         workflow: Workflow,
-        open_folder: Callable[[RunFolder], FolderRuns],
     ) -> None:
-        self._serving, self._workflow, self._texts = serving, workflow, load_face_texts(FACE)
-        self._about = projects.about
-        self._sessions = SkillSessions(serving, projects, workflow, open_folder, FACE)
+        self._app, self._workflow, self._texts = app, workflow, load_face_texts(FACE)
+        self._about = app.projects.about
+        self._sessions = SkillSessions(app, workflow, FACE)
         self.tools: Sequence[Tool] = tuple(self._list_tool(tool) for tool in workflow.tools.values())
         self._arguments = {tool.names[0]: ArgumentCheck(tool.listed["inputSchema"]) for tool in self.tools}
 
@@ -320,7 +314,7 @@ class SkillsFace:
         reply = {"error": error, **failure_data(tool.names[0], arguments, failed)}
         return Answer(reply, render_reply_markdown(self._texts, reply), failed=True)
 
-    def find_standing(self, arguments: Mapping[str, Any], answer: Answer) -> RunStatus | None:
+    def find_run_status(self, arguments: Mapping[str, Any], answer: Answer) -> RunStatus | None:
         """Return the current position of the session and how many tasks are done; None without a session."""
         del answer
         with self._sessions.find_session(arguments) as session:
@@ -345,7 +339,7 @@ class SkillsFace:
         """Refuse a call before any row of the workflow is tried."""
         renderer = _ReplyRenderer(self._texts, tool, None, tuple(self._start_calls(refused, given)))
         call = Call("", Event(tool.name), caller)
-        return refuse_call(self._serving.world, call, renderer.reply, Outcome(refused, None))
+        return refuse_call(self._app.world, call, renderer.reply, Outcome(refused, None))
 
     def _answer(
         self, session: SkillSession, tool: Declared, given: Mapping[str, Any], caller: Caller

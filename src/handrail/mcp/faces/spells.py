@@ -12,6 +12,7 @@ from typing import Any, Final, assert_never
 import msgspec
 from msgspec.structs import replace
 
+from handrail.app.app import App
 from handrail.app.faces import (
     Answer,
     ArgumentCheck,
@@ -22,8 +23,7 @@ from handrail.app.faces import (
     Tool,
     UnknownPrompt,
 )
-from handrail.app.projects import Projects
-from handrail.app.run_folders import RunFolder, open_folder_world
+from handrail.app.run_folders import RunFolder
 from handrail.clients.permits import Permits, TakenPermit
 from handrail.documents.criteria import MAX_CHARACTERS, parse_criteria
 from handrail.engine.facts import Value
@@ -49,7 +49,7 @@ from handrail.mcp.faces.shared import (
 )
 from handrail.runtime.comments import COMMENTS_KEY, add_undelivered_comments
 from handrail.runtime.facts import get_template_text
-from handrail.runtime.ports.open_store import FolderRuns, ServingStore
+from handrail.runtime.ports.open_store import FolderRuns
 from handrail.runtime.records import Caller, StoredRun
 from handrail.runtime.status import inspect_run
 from handrail.runtime.turn import ADOPTED_ROW, Call, Outcome, Reply, refuse_call, take_turn
@@ -102,14 +102,11 @@ class SpellsFace:
 
     def __init__(
         self,
-        serving: ServingStore,
-        projects: Projects,
+        app: App,
         workflow: Workflow,
-        open_folder: Callable[[RunFolder], FolderRuns],
         permits: Callable[[], Permits | None],
     ) -> None:
-        self._serving, self._projects, self._workflow = serving, projects, workflow
-        self._open_folder, self._permits = open_folder, permits
+        self._app, self._projects, self._workflow, self._permits = app, app.projects, workflow, permits
         self._texts = load_face_texts(FACE)
         self._tasks: dict[Path, _ProjectTask] = {}
         self.tools: Sequence[Tool] = tuple(self._list_tool(tool) for tool in workflow.tools.values())
@@ -153,7 +150,7 @@ class SpellsFace:
         }
         return Answer(reply, render_reply_markdown(reply), failed=True)
 
-    def find_standing(self, arguments: Mapping[str, Any], answer: Answer) -> RunStatus | None:
+    def find_run_status(self, arguments: Mapping[str, Any], answer: Answer) -> RunStatus | None:
         """Return the position of the project's task and how many criteria are met; None without a project."""
         del answer
         root = self._projects.find_root(str(arguments.get("project", "")))
@@ -198,14 +195,12 @@ class SpellsFace:
         """Refuse a call before any row is tried; the project's files do not record it."""
         renderer = _ReplyRenderer(self._texts, self._workflow, tool, task)
         call = Call("", Event(tool.name), caller)
-        return refuse_call(self._serving.world, call, renderer.reply, Outcome(refused, None))
+        return refuse_call(self._app.world, call, renderer.reply, Outcome(refused, None))
 
     def _project_task(self, root: Path) -> _ProjectTask:
         if root not in self._tasks:
             folder = RunFolder(root, self._workflow)
-            self._tasks[root] = _ProjectTask(
-                *open_folder_world(self._serving.world, folder, self._open_folder, self._serving.copy_run)
-            )
+            self._tasks[root] = _ProjectTask(*self._app.open_run_folder(folder))
         return self._tasks[root]
 
     def _list_tool(self, tool: Declared) -> Tool:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from handrail.app.app import App
 from handrail.app.definitions import find_startable
 from handrail.app.faces import (
     Answer,
@@ -39,7 +40,6 @@ from handrail.mcp.faces.replies import (
     render_reply_markdown,
 )
 from handrail.runtime.fork import ForkRequest, fork_run
-from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.ports.queries import RunFilter, RunQueries
 from handrail.runtime.records import Caller, Origin
 from handrail.runtime.status import inspect_run, recover_run, report_run
@@ -106,14 +106,14 @@ class _StepsCall(Struct, frozen=True):
 class StepsFace:
     """The face over the runs in the store and the projects of a server."""
 
-    def __init__(self, serving: ServingStore, projects: Projects, names: Spelling) -> None:
-        self._serving, self._projects, self._names = serving, projects, names
+    def __init__(self, app: App, names: Spelling) -> None:
+        self._app, self._projects, self._names = app, app.projects, names
         self._texts = load_face_texts(FACE)
         listed = json.loads(Path(__file__).with_name("steps.json").read_text("utf-8"))
         spelled = names.tool_names(listed["name"])
         self.tools: Sequence[Tool] = (Tool(spelled, {**listed, "name": spelled[0]}, shows=True),)
         self._arguments = ArgumentCheck(listed["inputSchema"], output=OUTPUT_ARGUMENT)
-        self._prompts = Prompts(self._texts, projects, serving.records, spelled[0])
+        self._prompts = Prompts(self._texts, app.projects, app.runs, spelled[0])
 
     @property
     def instructions(self) -> str:
@@ -153,10 +153,10 @@ class StepsFace:
         }
         return Answer(reply, render_reply_markdown(reply), failed=True)
 
-    def find_standing(self, arguments: Mapping[str, Any], answer: Answer) -> RunStatus | None:
+    def find_run_status(self, arguments: Mapping[str, Any], answer: Answer) -> RunStatus | None:
         """Return the current position of the run that the reply names; None if there is none."""
         del arguments
-        world = self._serving.world
+        world = self._app.world
         stored = world.runs.load(str(answer.reply.get("execution_id", "")))
         return build_run_status(inspect_run(world, stored)) if stored else None
 
@@ -165,7 +165,7 @@ class StepsFace:
             self.tools[0].names[0],
             self._texts,
             self._projects,
-            self._serving.world.ids,
+            self._app.world.ids,
             self._names.status_uri,
             lambda refused: self._suggest_calls(given, refused),
         )
@@ -208,18 +208,18 @@ class StepsFace:
             return self._continue(request)
         if form is RECOVER_FORM:
             render = self._resuming_renderer(request).reply
-            return recover_run(self._serving.world, request.text(_RUN_ARGUMENT), render, request.caller)
+            return recover_run(self._app.world, request.text(_RUN_ARGUMENT), render, request.caller)
         return self._control(request)
 
     def _refuse(self, request: _StepsCall, refused: Refused, trigger: str = "", run: str = "") -> Reply:
-        world = self._serving.world
+        world = self._app.world
         stored = world.runs.load(run) if run else None
         outcome = Outcome(refused, stored, get_workflow(world, stored.run) if stored else None)
         return refuse_call(world, Call(run, Event(trigger), request.caller), request.renderer.reply, outcome)
 
     def _resuming_renderer(self, request: _StepsCall) -> ReplyRenderer:
         """Return a renderer that also summarizes completed steps, for an agent that returns to a run."""
-        return replace(request.renderer, done=self._serving.records.last_completed_steps)
+        return replace(request.renderer, done=self._app.runs.last_completed_steps)
 
     # start
 
@@ -230,7 +230,7 @@ class StepsFace:
         new = self._prepare_run(request, str(root))
         if isinstance(new, Refused):
             return self._refuse(request, new, START)
-        world = self._serving.world
+        world = self._app.world
         event = Event(START, dict(request.given.get("inputs", {})))
         return take_turn(
             world, Call(world.ids.new_id(), event, request.caller, new=new), request.renderer.reply
@@ -238,8 +238,8 @@ class StepsFace:
 
     def _prepare_run(self, request: _StepsCall, root: str) -> NewRun | Refused:
         """Return what is needed to create a run of the wanted workflow, or a refusal."""
-        name, shelf = request.text("template_name"), self._projects.shelf(root)
-        startable = find_startable(shelf, name)
+        name, definitions = request.text("template_name"), self._projects.definitions(root)
+        startable = find_startable(definitions, name)
         if isinstance(startable, Refused):
             return self._projects.hide_refusal(startable) if startable.code in _FILE_REFUSALS else startable
         origin = Origin(
@@ -256,16 +256,16 @@ class StepsFace:
 
     def _continue(self, request: _StepsCall) -> Reply:
         token = request.text("step_token")
-        claims = read_token(self._serving.world, token)
+        claims = read_token(self._app.world, token)
         if isinstance(claims, Refused):
             return self._refuse(request, claims, CONTINUE)
         event = Event(CONTINUE, request.given[OUTPUT_ARGUMENT])
         call = Call(claims.run, event, request.caller, token, claims=claims)
-        return take_turn(self._serving.world, call, request.renderer.reply)
+        return take_turn(self._app.world, call, request.renderer.reply)
 
     def _control(self, request: _StepsCall) -> Reply:
         token, action = request.text("step_token"), request.text("action")
-        world = self._serving.world
+        world = self._app.world
         claims = read_token(world, token) if "step_token" in request.given else None
         if isinstance(claims, Refused):
             return self._refuse(request, claims, action)
@@ -293,12 +293,12 @@ class StepsFace:
             return self._refuse(request, refused, CONTINUE, run)
         event = Event(CONTINUE, request.given[OUTPUT_ARGUMENT], note=request.text("reason"))
         call = Call(run, event, request.caller, token, external=True, claims=claims)
-        return take_turn(self._serving.world, call, request.renderer.reply)
+        return take_turn(self._app.world, call, request.renderer.reply)
 
     def _explain(self, request: _StepsCall) -> Callable[[Outcome], Reply]:
         def render(outcome: Outcome) -> Reply:
             run = outcome.stored.run.id if outcome.stored else ""
-            return self._resuming_renderer(request).explain(outcome, self._serving.records.refusals(run))
+            return self._resuming_renderer(request).explain(outcome, self._app.runs.refusals(run))
 
         return render
 
@@ -374,9 +374,9 @@ class Prompts:
     def _startable(self) -> dict[str, Workflow]:
         """Return the startable workflows by prompt name; a file hidden in one project may serve another."""
         startable: dict[str, Workflow] = {}
-        for shelf in self._projects.shelves():
-            for file in shelf.workflows():
-                pinned = None if file.hidden or file.name in startable else shelf.find_pinned(file.name)
+        for definitions in self._projects.all_definitions():
+            for file in definitions.workflows():
+                pinned = None if file.hidden or file.name in startable else definitions.find_pinned(file.name)
                 workflow = pinned.workflow if isinstance(pinned, PinnedWorkflow) else None
                 if workflow and workflow.authority is Authority.SQL:
                     startable[file.name if file.name != RESUME else f"start-{file.name}"] = workflow

@@ -1,7 +1,6 @@
-"""What an open store offers: queries, maintenance, mirrors, access, and the parts that a server needs.
+"""What an open store offers: queries, turns, maintenance, mirrors and access.
 
-`Store` is for commands, `ServingStore` for a server. `FolderRuns` and `CommitRun` keep a single run in files
-or in a commit description.
+Start reading at `Store`. `FolderRuns` and `CommitRun` keep a single run in files or in a commit description.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,9 +15,10 @@ from handrail.engine.facts import Value
 from handrail.runtime.ports.access import AccessTokens, ProjectRegistry
 from handrail.runtime.ports.queries import Measures, RunQueries
 from handrail.runtime.ports.turn import Changes, Files, Mirror, RunCopier, RunJournal, Runs
-from handrail.runtime.records import Artifact, RunChange, StoredRun
+from handrail.runtime.records import Artifact, StoredRun
 from handrail.runtime.resolve import ResolvedEffects
 from handrail.runtime.store_address import StoreLocation
+from handrail.runtime.sweep import IdleLimits
 from handrail.runtime.world import World
 
 DAMAGE_CODES: Final[Mapping[str, str]] = {
@@ -115,27 +115,15 @@ class RunMirrors(Protocol):
     def projects(self) -> tuple[str, ...]:
         """Return the roots of the projects in this store."""
 
-    def update(self, source: RunJournal, change: RunChange, papers: tuple[Artifact, ...] = ()) -> None:
-        """Update the mirror of a run and announce the change. Never fails for a fault but `SyncFailed`."""
+    @property
+    def copy_run(self) -> RunCopier:
+        """Mirrors a run of another store, once the call that runs in this thread was answered."""
 
     def rebuild(self, source: RunJournal, run: str, papers: tuple[Artifact, ...] = ()) -> int:
         """Rebuild the mirror of a run if it contradicts the run's journal, else update it.
 
         `papers` are the run's files as they are now. Return how many journal entries were copied.
         """
-
-
-class Store(Struct, frozen=True):
-    """An open store. `data_version` returns another number after another connection has committed."""
-
-    path: StoreLocation
-    records: RunQueries
-    keeper: StoreMaintenance
-    mirrors: RunMirrors
-    measures: Measures
-    access: AccessTokens
-    registry: ProjectRegistry
-    data_version: Callable[[], int]
 
 
 class WorkQueue(Protocol):
@@ -152,39 +140,38 @@ class WorkQueue(Protocol):
 
 
 class StoreLoad(Struct, frozen=True):
-    """The backlog: functions `waiting` for the writer, and journal entries listeners have not received."""
+    """The backlog: calls that wait for the writer, and journal entries that listeners have not received."""
 
-    waiting: int
-    behind: int
+    waiting_calls: int
+    undelivered_entries: int
 
 
-class ServingStore(Struct, frozen=True):
-    """A store opened for a server. Turns run in the `writer`; queries run in any thread.
+class Store(Struct, frozen=True):
+    """An open store. Turns run in the `writer`; queries run in any thread.
 
+    - `data_version`: returns another number after another connection has committed.
     - `side_writer`: runs turns that wait for other programs, so that other turns do not wait for those.
-    - `secret`: signs what the server must recognise again.
-    - `sweep`: abandons idle runs and returns their ids; call it every `sweep_seconds`.
-    - `copy_run`: mirrors a run of another store, after the call that runs now was answered.
+    - `load_world`: returns what turns need, made with the first call. Opening a store for questions makes
+      none. Raises `Unreadable` if the lifetime of tokens is not a number.
     - `queries_for_projects`: returns queries limited to the projects with these roots.
+    - `sweep`: abandons idle runs and returns their ids.
     - `measure_load`: returns the backlog. Raises a fault if the store cannot be read.
-    - `measures`: counts over all projects; None where the caller may not see every project.
-    - `roots`: the roots of the projects in which runs were started.
     """
 
-    world: World
-    records: RunQueries
-    writer: WorkQueue
-    side_writer: WorkQueue
-    secret: bytes
-    sweep: Callable[[], tuple[str, ...]]
-    sweep_seconds: float
+    location: StoreLocation
+    queries: RunQueries
+    maintenance: StoreMaintenance
+    mirrors: RunMirrors
+    measures: Measures
     access: AccessTokens
     registry: ProjectRegistry
-    copy_run: RunCopier
+    data_version: Callable[[], int]
+    writer: WorkQueue
+    side_writer: WorkQueue
+    load_world: Callable[[], World]
     queries_for_projects: Callable[[Callable[[], Sequence[str]]], RunQueries]
+    sweep: Callable[[IdleLimits], tuple[str, ...]]
     measure_load: Callable[[], StoreLoad]
-    measures: Measures | None
-    roots: Callable[[], Sequence[str]]
 
 
 class FolderRuns(Runs, Files, Protocol):

@@ -4,7 +4,7 @@ The file or the commit is the run; its mirror can be deleted and rebuilt. Entrie
 each exactly once, however often and by however many processes this is called.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, Final
@@ -12,7 +12,7 @@ from typing import Any, Final
 from handrail.runtime.entries import EntryKind
 from handrail.runtime.errors import Fault, SyncFailed
 from handrail.runtime.ports.queries import iterate_pages
-from handrail.runtime.ports.turn import Feed, RunJournal
+from handrail.runtime.ports.turn import RunCopier, RunJournal
 from handrail.runtime.records import (
     Artifact,
     JournalEntry,
@@ -29,6 +29,7 @@ from handrail.stores.sql.maintenance import delete_run
 from handrail.stores.sql.rows import format_time
 from handrail.stores.sql.schema import Execute, SqlDatabase
 from handrail.stores.sql.summaries import SqlMeasures
+from handrail.stores.sql.writer import run_after_call
 
 _CLOSING_STATUS: Final = {
     EntryKind.STEP_COMPLETED: str(StepStatus.COMPLETED),
@@ -38,10 +39,11 @@ _CLOSING_STATUS: Final = {
 
 
 class SqlRunMirrors:
-    """`RunMirrors` in the tables of a database. Changes are announced in the `feed`, if there is one."""
+    """`RunMirrors` in the tables of a database. `announce` hears of every update."""
 
-    def __init__(self, database: SqlDatabase, feed: Feed | None = None) -> None:
-        self._database, self._feed = database, feed
+    def __init__(self, database: SqlDatabase, announce: Callable[[RunChange], None] | None = None) -> None:
+        self._database, self._announce = database, announce
+        self.copy_run: RunCopier = partial(run_after_call, self.update)
         self._sql = database.sql("projection.sql")
         self._turn = database.sql()
 
@@ -53,8 +55,8 @@ class SqlRunMirrors:
             raise
         except Fault:
             return
-        if self._feed:
-            self._feed.announce(change)
+        if self._announce:
+            self._announce(change)
 
     def projects(self) -> tuple[str, ...]:
         """Return the roots of the projects that the store knows."""

@@ -1,21 +1,20 @@
 """Put a SQL store together: its tables, runs, queries, feed and writer threads.
 
-`StoreKind` opens a store for the CLI, for turns, or for a server; `SQLITE_STORE` is the SQLite one.
+`StoreKind.open_store` is the one way to open a store; `SQLITE_STORE` is the SQLite kind.
 """
 
-import hashlib
-import hmac
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from msgspec import Struct
 
-from handrail.runtime.ports.open_store import ServingStore, Store, StoreLoad
-from handrail.runtime.store_address import DatabaseUrl, StoreLocation
-from handrail.runtime.sweep import abandon_idle_runs, read_idle_limits
+from handrail.runtime.ports.open_store import Store, StoreLoad
+from handrail.runtime.records import RunChange
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.runtime.sweep import IdleLimits, abandon_idle_runs
 from handrail.runtime.system import RandomIds, SystemClock
 from handrail.runtime.tokens import read_token_lifetime
 from handrail.runtime.world import World, build_workflow_lookup
@@ -27,7 +26,7 @@ from handrail.stores.sql.runs import POLL_SECONDS, BaseSqlRuns, SqlFeed, SqliteR
 from handrail.stores.sql.schema import SqlDatabase
 from handrail.stores.sql.sqlite import SqliteDatabase, open_copy_target
 from handrail.stores.sql.summaries import SqlMeasures
-from handrail.stores.sql.writer import BatchOpener, Writer, run_after_call
+from handrail.stores.sql.writer import Writer
 
 if TYPE_CHECKING:
     from handrail.stores.sql.copy import CopyTarget
@@ -61,97 +60,74 @@ class StoreKind(Struct, Generic[Location, AnyDatabase], frozen=True):
 
     @contextmanager
     def open_store(self, where: Location) -> Iterator[Store]:
-        """Open a store for queries and maintenance for the block."""
+        """Open a store for the block. What only turns need is made when it is first asked for."""
         with self.open_tables(where) as tables:
-            yield _build_store(where, tables)
-
-    @contextmanager
-    def open_world(self, where: Location) -> Iterator[World]:
-        """Open what turns need of a store for the block."""
-        read_token_lifetime()
-        with self.open_tables(where) as tables:
-            yield _build_world(self.runs(tables), SqlFeed(tables, self.poll_seconds))
-
-    @contextmanager
-    def open_serving(self, where: Location) -> Iterator[ServingStore]:
-        """Open what a server needs of a store for the block."""
-        read_token_lifetime(), read_idle_limits()
-        with self.open_tables(where) as tables:
-            runs = self.runs(tables)
+            turns, measures = _Turns(self, tables), SqlMeasures(tables)
+            mirrors = SqlRunMirrors(tables, turns.announce)
             together = partial(self.batch_commits, tables) if self.batch_commits else None
-            with _open_serving_store(
-                tables, runs, SqlFeed(tables, self.poll_seconds), self.threads, together
-            ) as found:
-                yield found
+            writer = Writer(tables, measures, threads=self.threads, together=together)
+            side_writer = Writer(tables, measures, threads=self.threads)
+
+            def measure_load() -> StoreLoad:
+                tables.check_reachable()
+                return StoreLoad(writer.waiting, turns.feed.count_undelivered())
+
+            try:
+                yield Store(
+                    where,
+                    SqlRunQueries(tables),
+                    SqlMaintenance(tables),
+                    mirrors,
+                    measures,
+                    SqlAccessTokens(tables),
+                    SqlProjectRegistry(tables),
+                    tables.data_version,
+                    writer,
+                    side_writer,
+                    lambda: turns.world,
+                    partial(SqlRunQueries, tables),
+                    turns.sweep,
+                    measure_load,
+                )
+            finally:
+                writer.close()
+                side_writer.close()
 
 
-def _build_store(where: StoreLocation, tables: SqlDatabase) -> Store:
-    """Return a store in these tables, for queries and maintenance."""
-    return Store(
-        where,
-        SqlRunQueries(tables),
-        SqlMaintenance(tables),
-        SqlRunMirrors(tables),
-        SqlMeasures(tables),
-        SqlAccessTokens(tables),
-        SqlProjectRegistry(tables),
-        tables.data_version,
-    )
+class _Turns(Generic[AnyDatabase]):
+    """What turns need of these tables, made when it is first asked for."""
 
+    def __init__(self, kind: StoreKind[Any, AnyDatabase], tables: AnyDatabase) -> None:
+        self._kind, self._tables = kind, tables
 
-def _build_world(runs: BaseSqlRuns, feed: SqlFeed) -> World:
-    """Return what turns of these runs need."""
-    ports = (runs, SystemClock(), RandomIds(), feed)
-    return World(*ports, runs.load_token_key(), build_workflow_lookup(runs), lifetime=read_token_lifetime())
+    @cached_property
+    def runs(self) -> BaseSqlRuns:
+        """The runs in the tables."""
+        return self._kind.runs(self._tables)
 
+    @cached_property
+    def feed(self) -> SqlFeed:
+        """The changes of the runs."""
+        return SqlFeed(self._tables, self._kind.poll_seconds)
 
-@contextmanager
-def _open_serving_store(
-    tables: SqlDatabase, runs: BaseSqlRuns, feed: SqlFeed, threads: int, together: BatchOpener | None
-) -> Iterator[ServingStore]:
-    """Open what a server needs of these tables for the block, with so many writer threads."""
-    limits = read_idle_limits()
-    world, mirrors = _build_world(runs, feed), SqlRunMirrors(tables, feed)
-    idle_workers = (tables, SqlMeasures(tables))
-    writer, aside = (
-        Writer(*idle_workers, threads=threads, together=together),
-        Writer(*idle_workers, threads=threads),
-    )
-    secret = hmac.digest(world.key, b"request-state", hashlib.sha256)
+    @cached_property
+    def world(self) -> World:
+        """Everything a turn touches."""
+        lifetime, runs = read_token_lifetime(), self.runs
+        ports = (runs, SystemClock(), RandomIds(), self.feed)
+        return World(*ports, runs.load_token_key(), build_workflow_lookup(runs), lifetime=lifetime)
 
-    def sweep() -> tuple[str, ...]:
-        with tables.elect("sweep") as elected:
-            return abandon_idle_runs(world, runs, limits) if elected else ()
+    def announce(self, change: RunChange) -> None:
+        """Wake listeners in this process."""
+        self.feed.announce(change)
 
-    def measure_load() -> StoreLoad:
-        tables.check_reachable()
-        return StoreLoad(writer.waiting, feed.count_undelivered())
-
-    try:
-        yield ServingStore(
-            world,
-            SqlRunQueries(tables),
-            writer,
-            aside,
-            secret,
-            sweep,
-            limits.sweep_seconds,
-            SqlAccessTokens(tables),
-            SqlProjectRegistry(tables),
-            partial(run_after_call, mirrors.update),
-            partial(SqlRunQueries, tables),
-            measure_load,
-            SqlMeasures(tables),
-            mirrors.projects,
-        )
-    finally:
-        writer.close()
-        aside.close()
+    def sweep(self, limits: IdleLimits) -> tuple[str, ...]:
+        """Abandon idle runs, unless another process is doing it."""
+        with self._tables.elect("sweep") as elected:
+            return abandon_idle_runs(self.world, self.runs, limits) if elected else ()
 
 
 SQLITE_STORE: Final = StoreKind(
     SqliteDatabase, SqliteRuns, Path.is_file, open_copy_target, batch_commits=SqliteDatabase.batch_commits
 )
 """A store in a SQLite file."""
-
-open_world, open_serving = SQLITE_STORE.open_world, SQLITE_STORE.open_serving
