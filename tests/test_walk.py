@@ -32,7 +32,7 @@ steps:
   - {name: four, agent: supervisor, task: "Last."}
 """
 DONE: Final = {"summary": "Done.", "artifacts": [], "references": [], "confidence": 0.8}
-PLAN: Final = "# Plan\n\n## Acceptance Criteria\n\n- [ ] The shop adds prices\n"
+PLAN: Final = "# Plan\n\n## Acceptance Criteria\n\n- [ ] The shop adds prices\n- [ ] It subtracts rebates\n"
 TASK: Final = "# Task\n\nAdd the prices.\n"
 RESULTS: Final = "# Results\n\n- [x] The shop adds prices\n"
 
@@ -125,18 +125,19 @@ def step(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture(scope="module")
 def archiving(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The way of an `accio` that archives the files of a task."""
+    """The way of an `accio` that archives the files of a task; one of the same kind came before it."""
     server = Server(tmp_path_factory.mktemp("archiving"), "spells")
     files = server.project / ".ai" / "task"
     server.call("accio")
     (files / "plan.md").write_text(PLAN)
     server.call("accio")
-    (files / "task.md").write_text(TASK)
-    assert server.call("accio")["state"] == "ACHIEVE_TASK_EXECUTED"
-    (files / "task-results.md").write_text(RESULTS)
-    modules = server.trace("accio")
+    for cast in (server.call, server.trace):
+        (files / "task.md").write_text(TASK)
+        assert server.call("accio")["state"] == "ACHIEVE_TASK_EXECUTED"
+        (files / "task-results.md").write_text(RESULTS)
+        modules = cast("accio")
+        assert not (files / "task.md").read_text().startswith("# Task\n\nAdd")
     server.end()
-    assert not (files / "task.md").read_text().startswith("# Task\n\nAdd")
     return modules
 
 
@@ -157,6 +158,5 @@ def test_a_step_changes_the_package_at_most_25_times(step: list[str]) -> None:
     assert len(packages(step)) - 1 <= 25
 
 
-@pytest.mark.xfail(reason="short of the goal: 41 modules, 70 at 0.1.0")
 def test_an_accio_that_archives_goes_through_at_most_28_modules(archiving: list[str]) -> None:
     assert len(set(archiving)) <= 28

@@ -1,8 +1,9 @@
 import pytest
 
 from handrail.engine.facts import PENDING, Fact, Kind, Provenance, Type, Value
-from handrail.engine.guards import Guard, Outcome, Verdict, combine_outcomes, evaluate_guard
+from handrail.engine.guards import Guard, Outcome, Verdict, evaluate_guard
 from handrail.engine.problems import Place
+from handrail.engine.rows import combine_outcomes
 from handrail.workflows.guard_compiler import Diagnostic, Vocabulary
 
 HERE = Place("test.yaml", 7, 3)

@@ -122,24 +122,3 @@ def _evaluate_uncached(guard: Guard, values: Sequence[Value]) -> Outcome:
             return Outcome(ERROR, f"`{fact.name}` is no value of type {fact.type}")
     error = result.type().name() == "ERROR"
     return Outcome(ERROR, str(value) if error else "the value is neither true nor false")
-
-
-def evaluate_guards(guards: Sequence[Guard], facts: Mapping[str, Value]) -> tuple[Outcome, ...]:
-    """Return the outcome of each guard, in order."""
-    return tuple([evaluate_guard(guard, facts) for guard in guards])
-
-
-def combine_outcomes(outcomes: Sequence[Outcome]) -> Verdict:
-    """Combine the verdicts of a list of guards with "and"."""
-    return combine_verdicts([outcome.verdict for outcome in outcomes])
-
-
-def combine_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict that decides: any failure first, then an error, then pending."""
-    combined: Verdict = HOLDS
-    for verdict in verdicts:
-        if verdict is FAILS:
-            return verdict
-        if verdict is ERROR or combined is HOLDS:
-            combined = verdict
-    return combined

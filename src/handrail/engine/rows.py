@@ -16,15 +16,14 @@ from handrail.engine.facts import PENDING, Fact, Kind, Provenance, Type, Value
 from handrail.engine.guards import (
     ABSENT,
     CACHEABLE_TYPES,
+    ERROR,
     FAILS,
+    HOLDS,
     Guard,
     Outcome,
     Verdict,
-    combine_outcomes,
-    combine_verdicts,
     evaluate_guard,
     evaluate_guard_values,
-    evaluate_guards,
     is_cacheable,
 )
 from handrail.engine.lifecycle import CONTINUE
@@ -306,6 +305,27 @@ def _combine_evaluators(evaluators: list[GuardEvaluator]) -> GuardEvaluator | No
     if len(evaluators) < 2:
         return evaluators[0] if evaluators else None
     return lambda at: combine_verdicts([evaluate(at) for evaluate in evaluators])
+
+
+def evaluate_guards(guards: Sequence[Guard], facts: Mapping[str, Value]) -> tuple[Outcome, ...]:
+    """Return the outcome of each guard, in order."""
+    return tuple([evaluate_guard(guard, facts) for guard in guards])
+
+
+def combine_outcomes(outcomes: Sequence[Outcome]) -> Verdict:
+    """Combine the verdicts of a list of guards with "and"."""
+    return combine_verdicts([outcome.verdict for outcome in outcomes])
+
+
+def combine_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict that decides: any failure first, then an error, then pending."""
+    combined: Verdict = HOLDS
+    for verdict in verdicts:
+        if verdict is FAILS:
+            return verdict
+        if verdict is ERROR or combined is HOLDS:
+            combined = verdict
+    return combined
 
 
 ScopedFacts: TypeAlias = Callable[[str], Mapping[str, Value]]
