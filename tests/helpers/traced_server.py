@@ -21,7 +21,7 @@ SOURCE = os.path.dirname(handrail.__file__) + os.sep  # noqa: PTH120 - compared 
 OF_A_CALL = ("MainThread", "handrail-writer")
 """The threads that a call goes through."""
 
-APART = {"FaceServer.look_after", "_run_unwatched", "App.sweep"}
+APART = {"FaceServer.look_after", "Writer._do_idle_work", "_run_unwatched", "App.sweep"}
 """The functions that belong to no call, nor does what they call."""
 
 

@@ -13,7 +13,7 @@ import pytest
 from handrail.app.faces import RunStatus
 from handrail.engine.model import Lifecycle, Run
 from handrail.mcp import apps
-from handrail.mcp.apps import build_picture
+from handrail.mcp.run_picture import build_picture
 from handrail.runtime.errors import Busy
 from handrail.workflows.load import WorkflowSource, load_workflow
 from helpers.large_workflow import large

@@ -19,8 +19,9 @@ from opentelemetry.trace import StatusCode
 from handrail.app.app import open_app
 from handrail.app.faces import StepsStatus
 from handrail.mcp.addresses import Spelling
+from handrail.mcp.exporters import start_telemetry
 from handrail.mcp.server import build_server
-from handrail.mcp.telemetry import TurnTelemetry, is_telemetry_requested, load_telemetry, start_telemetry
+from handrail.mcp.telemetry import TurnTelemetry, is_telemetry_requested, load_telemetry
 from handrail.runtime.world import TurnReport, TurnResult
 from helpers.servers import TOOL, Pipe, note, place
 from helpers.turns import NOW

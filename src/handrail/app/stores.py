@@ -3,7 +3,6 @@
 `open_store` is the one way to open a store. `ProjectRuns` opens the runs that a project keeps itself.
 """
 
-import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -21,15 +20,10 @@ from handrail.runtime.ports.open_store import (
 )
 from handrail.runtime.ports.turn import Descriptions, ProjectDescription
 from handrail.runtime.store_address import DatabaseUrl, StoreLocation
-from handrail.runtime.system import RandomIds, SubprocessRunner, resolve_path
+from handrail.runtime.system import resolve_path
 from handrail.runtime.world import World
 from handrail.stores.files.disk import DiskWorkspace
-from handrail.stores.files.file_runs import FileRuns
-from handrail.stores.sql.copy import copy_store as copy_tables
 from handrail.stores.sql.store import SQLITE_STORE, StoreKind
-from handrail.stores.vcs.commands import build_environment, derive_timeouts, read_vcs_timeout
-from handrail.stores.vcs.commit_runs import VcsCommitRuns, open_description
-from handrail.stores.vcs.git import build_remote_environment
 
 
 def store_exists(where: StoreLocation) -> bool:
@@ -44,6 +38,8 @@ def open_store(where: StoreLocation) -> AbstractContextManager[Store]:
 
 def copy_store(source: StoreLocation, target: StoreLocation, report: ProgressCountCallback) -> CopyResult:
     """Make the second store a copy of the first."""
+    from handrail.stores.sql.copy import copy_store as copy_tables  # noqa: PLC0415 - slow to import, and rarely used
+
     with _copy_between(source, target) as (tables, unfinished):
         return copy_tables(tables, unfinished, report)
 
@@ -57,6 +53,8 @@ class ProjectRuns:
 
     def open_folder(self, folder: RunFolder) -> FolderRuns:
         """Open the run of a folder."""
+        from handrail.stores.files.file_runs import FileRuns  # noqa: PLC0415 - slow to import, and most servers open no folder
+
         flat = folder.workflow.state_file == FLAT_STATE_FILE
         return FileRuns(
             DiskWorkspace(folder.project, folder.within),
@@ -73,18 +71,17 @@ class ProjectRuns:
 
         What was found out about the project's jj or git is kept for the next call.
         """
+        from handrail.stores.vcs.commit_runs import VcsCommitRuns  # noqa: PLC0415 - slow to import, and most servers open no commit
+
         if root not in self._descriptions:
             self._descriptions[root] = self.open_description(root).descriptions
         return VcsCommitRuns(self._descriptions[root], world.runs, root, workflow)
 
     def open_description(self, root: Path) -> ProjectDescription:
         """Open the commit description of a project, with its history and its remote."""
-        here, remote = (
-            SubprocessRunner(make(os.environ)) for make in (build_environment, build_remote_environment)
-        )
-        return open_description(
-            here, remote, root, RandomIds(), self._vcs, limits=derive_timeouts(read_vcs_timeout())
-        )
+        from handrail.stores.vcs.commit_runs import open_local_description  # noqa: PLC0415 - the reason above
+
+        return open_local_description(root, self._vcs)
 
 
 def _store_kind(where: StoreLocation) -> StoreKind[Any, Any]:

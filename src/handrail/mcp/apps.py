@@ -7,7 +7,7 @@ picture that cannot be made never makes the call fail.
 import base64
 import hashlib
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping
 from functools import cache, partial
 from html import escape
 from importlib.resources import files
@@ -18,17 +18,9 @@ from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID, client_supports_apps
 from mcp.server.context import ServerRequestContext
 
 from handrail.app.faces import RunStatus, load_message_catalog
-from handrail.app.run_pictures import build_graph_marks, build_run_graph
-from handrail.documents.text import escape_for_terminal
-from handrail.drawing.graph import Graph, build_neighbourhood, build_overview
-from handrail.drawing.layout import lay_out_graph
-from handrail.drawing.marks import RunMarks
 from handrail.drawing.style import GRAPH_STYLE
-from handrail.drawing.svg import draw_graph_svg
 from handrail.runtime.errors import Fault
 from handrail.runtime.ports.queries import RunQueries, iterate_pages
-from handrail.runtime.records import JournalEntry
-from handrail.workflows.templates import MessageCatalog
 
 log = logging.getLogger("handrail")
 PAGE_URI: Final = "ui://handrail/run"
@@ -41,9 +33,6 @@ PAGE_META: Final[Mapping[str, Any]] = {
     }
 }
 """The metadata of the page: it connects to no domain, embeds no frame, and needs no permission."""
-
-MAX_NODES: Final = 12
-"""The most nodes for which a graph is drawn whole: with more, they are too small to read in a chat."""
 
 PICTURE_META_KEY: Final = "handrail/stands"
 """The key in a tool answer's `_meta` for the data that the page shows."""
@@ -126,32 +115,8 @@ async def load_picture_meta(
 
 def build_picture_meta(records: RunQueries, status: RunStatus) -> dict[str, Any]:
     """Return the `_meta` with the picture of a run as it is after a call."""
+    from handrail.mcp.run_picture import build_picture  # noqa: PLC0415 - few clients show pictures, and drawing is slow to import
+
     row = records.run(status.id)
     journal = tuple(iterate_pages(partial(records.journal, run=status.id))) if row else ()
     return {PICTURE_META_KEY: build_picture(status, row.goal if row else "", journal)}
-
-
-def build_picture(status: RunStatus, goal: str, journal: Sequence[JournalEntry]) -> Mapping[str, Any]:
-    """Return the picture with its captions. Text inside the SVG is escaped; the captions are plain text."""
-    t, workflow, run = load_message_catalog(), status.workflow, status.run
-    marks = build_graph_marks(workflow, run, status.facts, journal)
-    graph = _crop_graph(t, build_run_graph(t, workflow, marks), marks)
-    about = (workflow.name, t(f"mark.{run.lifecycle}"), ", ".join(marks.current))
-    return {
-        "title": escape_for_terminal(goal or workflow.name),
-        "about": escape_for_terminal(" · ".join(filter(None, about))),
-        "ticked": status.done,
-        "total": status.total,
-        "progress": t("plan.progress", done=status.done, total=status.total),
-        "svg": draw_graph_svg(t, graph, lay_out_graph(graph), marks, standalone=False),
-    }
-
-
-def _crop_graph(t: MessageCatalog, graph: Graph, marks: RunMarks) -> Graph:
-    """Reduce a graph to what fits in a chat: the overview, or the states around the current ones."""
-    if len(graph.nodes) <= MAX_NODES:
-        return graph
-    if not marks.current:
-        return build_overview(t, graph, most=MAX_NODES)
-    wide = build_neighbourhood(t, graph, marks.current, 2)
-    return wide if len(wide.nodes) <= MAX_NODES else build_neighbourhood(t, graph, marks.current, 1)

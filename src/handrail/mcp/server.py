@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import copy_context
 from functools import partial
-from pathlib import Path
+from importlib import import_module
 from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import mcp_types as types
@@ -30,21 +30,16 @@ import handrail
 from handrail.app.app import App, get_required_scope, log_incident
 from handrail.app.asgi import ANONYMOUS_GRANT, get_request_grant
 from handrail.app.faces import Answer, Face, Prompt, Question, Tool, UnknownPrompt
-from handrail.app.projects import Projects
-from handrail.app.settings import Requirement, load_settings, settings_path
-from handrail.clients.permits import Permits
-from handrail.engine.model import Workflow
 from handrail.mcp import apps
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.elicitation import ask_person
 from handrail.mcp.faces.replies import load_face_texts
 from handrail.mcp.resources import ResourceNotFound, Resources
 from handrail.mcp.subscriptions import SubscriptionBus
-from handrail.runtime.errors import Fault, SyncFailed, Unreadable
+from handrail.runtime.errors import Fault, SyncFailed
 from handrail.runtime.ports.access import AccessScope, Grant
 from handrail.runtime.records import Caller, RunChange
 from handrail.runtime.system import SubprocessRunner
-from handrail.runtime.world import PinnedWorkflow
 from handrail.stores.vcs.commands import MAX_STATUS_BYTES, read_vcs_status, scrub_environment
 
 log = logging.getLogger("handrail")
@@ -464,43 +459,6 @@ def build_server(app: App, face: str, names: Spelling, *, replicas: bool = False
 
 
 def _build_face(app: App, face: str, names: Spelling) -> Face:
-    """Build a face. The workflow of every face but `steps` is built in: a project cannot replace it."""
-    # Only the face that is served is imported: the others read documents that this server never sees.
-    if face == "steps":
-        from handrail.mcp.faces.steps import StepsFace  # noqa: PLC0415 - the reason above
-
-        return StepsFace(app, names)
-    workflow = _load_installed_workflow(app.projects, face)
-    if face == "commits":
-        from handrail.mcp.faces.commits import CommitsFace  # noqa: PLC0415 - the reason above
-
-        return CommitsFace(app, workflow)
-    if face == "planner":
-        from handrail.mcp.faces.planner import PlannerFace  # noqa: PLC0415 - the reason above
-
-        return PlannerFace(app, workflow)
-    if face == "skills":
-        from handrail.mcp.faces.skills import SkillsFace  # noqa: PLC0415 - the reason above
-
-        return SkillsFace(app, workflow)
-    from handrail.mcp.faces.spells import SpellsFace  # noqa: PLC0415 - the reason above
-
-    return SpellsFace(app, workflow, partial(_load_permits, settings_path(), app.world.key))
-
-
-def _load_permits(settings: Path, key: bytes) -> Permits | None:
-    """Return the permits for spells, or None if the settings do not require them.
-
-    The settings are read at each spell, since they can change while the server runs. Most users have none.
-    """
-    if not os.path.lexists(settings) or load_settings().spells.permit is not Requirement.REQUIRED:
-        return None
-    return Permits(key)
-
-
-def _load_installed_workflow(projects: Projects, face: str) -> Workflow:
-    """Load the built-in workflow of a face. Raises `Unreadable` if it cannot be read."""
-    pinned = projects.definitions("").find_pinned(face)
-    if not isinstance(pinned, PinnedWorkflow) or pinned.workflow is None:
-        raise Unreadable(f"the workflow `{face}` cannot be read", f"handrail workflows check {face}")
-    return pinned.workflow
+    """Build a face. Only this one is imported: the others read documents that this server never sees."""
+    built: Face = import_module(f"handrail.mcp.faces.{face}").build_face(app, names)
+    return built

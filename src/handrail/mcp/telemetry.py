@@ -4,27 +4,24 @@ Start reading at `load_telemetry`. No attribute contains text that an agent wrot
 """
 
 import logging
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from importlib.metadata import entry_points
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from opentelemetry.context import attach, detach
-from opentelemetry.metrics import Meter
 from opentelemetry.trace import StatusCode, Tracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-import handrail
 from handrail.runtime.world import TurnReport, TurnResult
 
+if TYPE_CHECKING:
+    from opentelemetry.metrics import Meter
+
 log = logging.getLogger("handrail")
-_OTLP: Final = "otlp"
-_OTLP_EXPORTERS: Final = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
 _PARENT_FIELDS: Final = ("traceparent", "tracestate")
-_ENDPOINT_VARIABLES: Final = (
+ENDPOINT_VARIABLES: Final = (
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
     "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
@@ -35,7 +32,7 @@ _EXPORTER_VARIABLES: Final = ("OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER")
 class TurnTelemetry:
     """Records each turn as a span and a count; the client's span, if it sends one, becomes the parent."""
 
-    def __init__(self, tracer: Tracer, meter: Meter) -> None:
+    def __init__(self, tracer: Tracer, meter: "Meter") -> None:
         self._tracer = tracer
         self._turns = meter.create_counter("handrail.turns", "1", "Turns by what came of them")
         self._parents = TraceContextTextMapPropagator()
@@ -74,6 +71,9 @@ def load_telemetry(environ: Mapping[str, str]) -> TurnTelemetry | None:
     """Start telemetry if it is requested and the OpenTelemetry SDK is installed; otherwise return None."""
     if not is_telemetry_requested(environ) or find_spec("opentelemetry.sdk") is None:
         return None
+    # The SDK is an optional package, and slow to import.
+    from handrail.mcp.exporters import start_telemetry  # noqa: PLC0415 - the reason above
+
     return start_telemetry(environ)
 
 
@@ -83,63 +83,8 @@ def is_telemetry_requested(environ: Mapping[str, str]) -> bool:
         return False
     named = [given for name in _EXPORTER_VARIABLES if (given := environ.get(name, "").strip().lower())]
     return any(given != "none" for given in named) or (
-        not named and any(environ.get(name) for name in _ENDPOINT_VARIABLES)
+        not named and any(environ.get(name) for name in ENDPOINT_VARIABLES)
     )
-
-
-def start_telemetry(environ: Mapping[str, str]) -> TurnTelemetry | None:
-    """Set up the export as the standard variables ask; None if no exporter is available."""
-    # The SDK of OpenTelemetry is an optional package; a server that exports nothing does without it.
-    from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415 - the reason above
-    from opentelemetry.sdk.metrics.export import ConsoleMetricExporter, PeriodicExportingMetricReader  # noqa: PLC0415 - the same
-    from opentelemetry.sdk.resources import SERVICE_NAME, Resource  # noqa: PLC0415 - the same
-    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415 - the same
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter  # noqa: PLC0415 - the same
-
-    spans = _build_exporters(environ, "traces", ConsoleSpanExporter)
-    counts = _build_exporters(environ, "metrics", ConsoleMetricExporter)
-    if not (spans or counts):
-        return None
-    resource = Resource.create({} if environ.get("OTEL_SERVICE_NAME") else {SERVICE_NAME: "handrail"})
-    tracers = TracerProvider(resource=resource)
-    for exporter in spans:
-        tracers.add_span_processor(BatchSpanProcessor(exporter))
-    meters = MeterProvider([PeriodicExportingMetricReader(exporter) for exporter in counts], resource)
-    scope = ("handrail", handrail.__version__)
-    return TurnTelemetry(tracers.get_tracer(*scope), meters.get_meter(*scope))
-
-
-def _build_exporters(environ: Mapping[str, str], signal: str, console: Callable[..., Any]) -> list[Any]:
-    """Build the exporters of a signal; one that is not installed is logged and left out.
-
-    The console exporter writes to stderr, since stdout carries the protocol.
-    """
-    default = _OTLP if any(environ.get(name) for name in _ENDPOINT_VARIABLES) else "none"
-    given = environ.get(f"OTEL_{signal.upper()}_EXPORTER", "").strip().lower() or default
-    names = [] if given == "none" else [name.strip() for name in given.split(",")]
-    exporters: list[Any] = []
-    installed = entry_points(group=f"opentelemetry_{signal}_exporter")
-    for name in names:
-        if name == "console":
-            exporters.append(console(out=sys.stderr))
-            continue
-        wanted = list(_otlp_exporter_names(environ, signal)) if name == _OTLP else [name]
-        chosen = [installed[one] for one in wanted if one in installed.names]
-        if chosen:
-            exporters.append(chosen[0].load()())
-        else:
-            package = f"opentelemetry-exporter-{name}"
-            log.warning("OpenTelemetry cannot export %s with %s; install %s", signal, name, package)
-    return exporters
-
-
-def _otlp_exporter_names(environ: Mapping[str, str], signal: str) -> Iterator[str]:
-    """Yield the exporter names for the requested OTLP protocol; the first that is installed is used."""
-    for variable in (f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"):
-        if given := environ.get(variable, "").strip().lower():
-            yield _OTLP_EXPORTERS.get(given, given)
-            return
-    yield from _OTLP_EXPORTERS.values()
 
 
 def _to_nanoseconds(at: datetime) -> int:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from handrail.app.app import App
 from handrail.app.faces import TOKEN_ARGUMENT, Answer, CallFailure, Question, Tool
 from handrail.documents.plan.data import describe_plan
 from handrail.documents.plan.edit import MAX_WRITTEN_LEVEL
@@ -22,6 +23,7 @@ from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Actor, Refused
 from handrail.engine.model import Tool as Declared
 from handrail.engine.refusals import RefusalCode
+from handrail.mcp.addresses import Spelling
 from handrail.mcp.faces.replies import (
     format_comments,
     format_next_calls,
@@ -40,6 +42,7 @@ from handrail.mcp.faces.shared import (
     ReplyContext,
     failure_data,
     is_vcs_failure,
+    load_face_workflow,
 )
 from handrail.runtime.comments import COMMENTS_KEY, add_undelivered_comments
 from handrail.runtime.facts import MAX_QUOTED_BYTES, get_template_text
@@ -146,6 +149,12 @@ _ANSWER_SCHEMA: Final[Mapping[str, Any]] = {
     },
     "required": ["status", "action_taken", "current_state", "next_actions"],
 }
+
+
+def build_face(app: App, names: Spelling) -> "CommitsFace":
+    """Build the face over an app. Its tools have one spelling only."""
+    del names
+    return CommitsFace(app, load_face_workflow(app.projects, FACE))
 
 
 class CommitsFace(DescriptionFace):

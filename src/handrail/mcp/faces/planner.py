@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from handrail.app.app import App
 from handrail.app.faces import TOKEN_ARGUMENT, Answer, CallFailure, Tool
 from handrail.documents.plan.data import describe_plan
 from handrail.documents.plan.grammar import COMMIT_MESSAGE
@@ -16,6 +17,7 @@ from handrail.documents.plan.parse import parse_plan
 from handrail.engine.facts import Value
 from handrail.engine.model import Actor, Refused
 from handrail.engine.model import Tool as Declared
+from handrail.mcp.addresses import Spelling
 from handrail.mcp.faces.replies import (
     format_comments,
     format_next_calls,
@@ -35,6 +37,7 @@ from handrail.mcp.faces.shared import (
     ReplyContext,
     failure_data,
     is_vcs_failure,
+    load_face_workflow,
 )
 from handrail.runtime.comments import COMMENTS_KEY, add_undelivered_comments
 from handrail.runtime.errors import FaultCode
@@ -95,6 +98,12 @@ _ANSWER_SCHEMA: Final[Mapping[str, Any]] = {
         **REFUSAL_PROPERTIES,
     },
 }
+
+
+def build_face(app: App, names: Spelling) -> "PlannerFace":
+    """Build the face over an app. Its tools have one spelling only."""
+    del names
+    return PlannerFace(app, load_face_workflow(app.projects, FACE))
 
 
 class PlannerFace(DescriptionFace):

@@ -23,6 +23,7 @@ from handrail.app.faces import (
     Tool,
     UnknownPrompt,
 )
+from handrail.app.projects import Projects
 from handrail.documents.plan.grammar import COMMIT_MESSAGE, PlanConfig
 from handrail.documents.plan.parse import parse_plan
 from handrail.documents.plan.stages import measure_progress
@@ -31,13 +32,13 @@ from handrail.engine.model import Actor, Event, Refused, Variable, Workflow
 from handrail.engine.model import Tool as Declared
 from handrail.mcp.faces.replies import build_run_status, load_face_texts, next_call
 from handrail.runtime.comments import COMMENTS_KEY
-from handrail.runtime.errors import FaultCode
+from handrail.runtime.errors import FaultCode, Unreadable
 from handrail.runtime.facts import get_template_text
 from handrail.runtime.ports.open_store import CommitRun
 from handrail.runtime.records import Caller
 from handrail.runtime.status import inspect_run
 from handrail.runtime.turn import Call, Outcome, Reply, ReplyRenderer, refuse_call, take_turn
-from handrail.runtime.world import World
+from handrail.runtime.world import PinnedWorkflow, World
 from handrail.workflows.templates import Texts
 
 TEXT_SCHEMA: Final[Mapping[str, Any]] = {"type": "string"}
@@ -82,6 +83,14 @@ def tool_annotations(title: str, *, reads: bool) -> dict[str, Any]:
         "idempotentHint": reads,
         "openWorldHint": False,
     }
+
+
+def load_face_workflow(projects: Projects, face: str) -> Workflow:
+    """Load the built-in workflow of a face: a project cannot replace it. Raises `Unreadable`."""
+    pinned = projects.definitions("").find_pinned(face)
+    if not isinstance(pinned, PinnedWorkflow) or pinned.workflow is None:
+        raise Unreadable(f"the workflow `{face}` cannot be read", f"handrail workflows check {face}")
+    return pinned.workflow
 
 
 def failure_data(tool: str, arguments: Mapping[str, Any], failed: CallFailure) -> dict[str, Any]:

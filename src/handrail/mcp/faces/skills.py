@@ -48,6 +48,7 @@ from handrail.engine.model import (
 from handrail.engine.model import Tool as Declared
 from handrail.engine.paths import SKILL, get_skill
 from handrail.engine.refusals import RefusalCode
+from handrail.mcp.addresses import Spelling
 from handrail.mcp.faces.replies import (
     build_run_status,
     format_comments,
@@ -63,6 +64,7 @@ from handrail.mcp.faces.shared import (
     REFUSAL_PROPERTIES,
     TEXT_SCHEMA,
     failure_data,
+    load_face_workflow,
     parameter_schema,
     tool_annotations,
 )
@@ -273,6 +275,12 @@ def is_session_present(stored: StoredRun) -> bool:
 
 def _has_state_file(folder: RunFolder) -> bool:
     return folder.workflow.state_file in DiskWorkspace(folder.project, folder.within).names("")
+
+
+def build_face(app: App, names: Spelling) -> "SkillsFace":
+    """Build the face over an app. Its tools have one spelling only."""
+    del names
+    return SkillsFace(app, load_face_workflow(app.projects, FACE))
 
 
 class SkillsFace:

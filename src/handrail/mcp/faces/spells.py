@@ -4,8 +4,10 @@ The workflow defines the words and what each does; each becomes a tool with its 
 lives in the project's files.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, assert_never
 
@@ -24,12 +26,14 @@ from handrail.app.faces import (
     UnknownPrompt,
 )
 from handrail.app.run_folders import RunFolder
+from handrail.app.settings import Requirement, load_settings, settings_path
 from handrail.clients.permits import Permits, TakenPermit
 from handrail.documents.criteria import MAX_CHARACTERS, parse_criteria
 from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Actor, Event, FactReading, Option, Refused, Waiting, Workflow
 from handrail.engine.model import Tool as Declared
 from handrail.engine.refusals import RefusalCode
+from handrail.mcp.addresses import Spelling
 from handrail.mcp.faces.replies import (
     build_run_status,
     format_comments,
@@ -44,6 +48,7 @@ from handrail.mcp.faces.shared import (
     REFUSAL_PROPERTIES,
     TEXT_SCHEMA,
     failure_data,
+    load_face_workflow,
     parameter_schema,
     tool_annotations,
 )
@@ -95,6 +100,23 @@ class _ProjectTask:
 
     runs: FolderRuns
     world: World
+
+
+def build_face(app: App, names: Spelling) -> "SpellsFace":
+    """Build the face over an app. Its tools have one spelling only."""
+    del names
+    permits = partial(_load_permits, settings_path(), app.world.key)
+    return SpellsFace(app, load_face_workflow(app.projects, FACE), permits)
+
+
+def _load_permits(settings: Path, key: bytes) -> Permits | None:
+    """Return the permits for spells, or None if the settings do not require them.
+
+    The settings are read at each spell, since they can change while the server runs. Most users have none.
+    """
+    if not os.path.lexists(settings) or load_settings().spells.permit is not Requirement.REQUIRED:
+        return None
+    return Permits(key)
 
 
 class SpellsFace:

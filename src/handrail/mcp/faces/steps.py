@@ -103,6 +103,11 @@ class _StepsCall(Struct, frozen=True):
         return str(self.given.get(name, ""))
 
 
+def build_face(app: App, names: Spelling) -> "StepsFace":
+    """Build the face over an app."""
+    return StepsFace(app, names)
+
+
 class StepsFace:
     """The face over the runs in the store and the projects of a server."""
 

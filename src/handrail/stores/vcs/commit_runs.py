@@ -5,6 +5,7 @@ calls under the id of the commit's change. `open_description` finds the project'
 """
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
@@ -34,14 +35,30 @@ from handrail.runtime.ports.turn import (
 )
 from handrail.runtime.records import StoredRun, Turn
 from handrail.runtime.resolve import ResolvedEffects
+from handrail.runtime.system import RandomIds, SubprocessRunner
 from handrail.runtime.turn import MAX_ATTEMPTS
-from handrail.stores.vcs.commands import DEFAULT_TIMEOUTS, VcsTimeouts, find_repository
-from handrail.stores.vcs.git import GitDescriptions, GitDescriptionSync
+from handrail.stores.vcs.commands import (
+    DEFAULT_TIMEOUTS,
+    VcsTimeouts,
+    build_environment,
+    derive_timeouts,
+    find_repository,
+    read_vcs_timeout,
+)
+from handrail.stores.vcs.git import GitDescriptions, GitDescriptionSync, build_remote_environment
 from handrail.stores.vcs.jj import JjDescriptions
 from handrail.workflows.registry import CHANGED_FILE_PATH, DESCRIPTION_PATH
 
 # How often a turn is offered to the common store when other processes write there too.
 _MAX_COMMIT_ATTEMPTS: Final = 5
+
+
+def open_local_description(root: Path, kind: str = "") -> ProjectDescription:
+    """Open the description of the nearest repository with the programs of this machine."""
+    here, remote = (
+        SubprocessRunner(make(os.environ)) for make in (build_environment, build_remote_environment)
+    )
+    return open_description(here, remote, root, RandomIds(), kind, limits=derive_timeouts(read_vcs_timeout()))
 
 
 def open_description(  # noqa: PLR0913 - two runners, a place and options
