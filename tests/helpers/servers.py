@@ -393,4 +393,5 @@ def inside(at: Place, names: Spelling = Spelling.PORTABLE) -> Iterator[Inside]:
     clock = HandClock()
     with open_store(at.store) as store:
         app = App(store, Projects([at.project], TrustStore()), clock=clock)
+        assert app.secret  # a server makes its key before it answers
         yield Inside(StepsFace(app, names), app, clock)
