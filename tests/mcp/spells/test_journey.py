@@ -14,7 +14,7 @@ import pytest
 
 from helpers.program import handrail
 from helpers.requirement import requirement
-from helpers.servers import ERAS, Agent, Place, Told, agent, place
+from helpers.servers import ERAS, Agent, Place, Told, agent, place, until
 from helpers.spell_replies import OPEN, unruled
 from helpers.spell_table import template
 
@@ -262,7 +262,13 @@ def _kept(walk: Walk) -> None:
     names = {path.name for path in walk.path("").iterdir()}
     assert names == {".handrail", "atlassian", "plan.md", "pr-reviews", "state.json", "task.md", "tasks"}
     store = ("--store", walk.at.store)
-    (run,) = handrail("runs", "list", *store, "--json", HOME=walk.at.env["HOME"]).data["runs"]
-    assert (run["face"], run["state"]) == ("spells", DRAFTING)
+
+    def mirrored() -> dict[str, Any]:
+        (run,) = handrail("runs", "list", *store, "--json", HOME=walk.at.env["HOME"]).data["runs"]
+        return dict(run)
+
+    until(lambda: mirrored()["state"] == DRAFTING, "the mirror of the run, which follows the last reply")
+    run = mirrored()
+    assert run["face"] == "spells"
     shown = handrail("runs", "show", run["id"], *store, HOME=walk.at.env["HOME"]).out
     assert f"\n  waits for the next call in {DRAFTING}\n" in shown

@@ -13,7 +13,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from handrail.runtime.errors import Busy, DiskFull
-from handrail.stores.sql.writer import Writer
+from handrail.stores.sql.writer import Writer, run_after_call
 
 
 class Rested:
@@ -308,3 +308,48 @@ def test_of_many_tasks_each_gets_what_came_of_its_own_work() -> None:
     for _ in range(2):
         assert asyncio.run(told(writer)) == list(range(2000))
     writer.close()
+
+
+def test_work_for_later_runs_after_the_answer_and_before_the_next_call(writer: Writer) -> None:
+    free, done = Event(), list[str]()
+
+    def copy(name: str) -> None:
+        assert free.wait(60)
+        done.append(name)
+
+    writer.call(lambda: run_after_call(copy, "first"))
+    answered_before = list(done)
+    free.set()
+    seen_by_next = writer.call(lambda: list(done))
+
+    assert (answered_before, seen_by_next) == ([], ["first"])
+
+
+def test_work_for_later_is_finished_when_the_writer_closes_and_runs_at_once_without_a_call() -> None:
+    free, done, writer = Event(), list[str](), Writer()
+
+    def copy(name: str) -> None:
+        assert free.wait(60)
+        done.append(name)
+
+    writer.call(lambda: run_after_call(copy, "in a call"))
+    Thread(target=free.set).start()
+    writer.close()
+    run_after_call(copy, "without one")
+
+    assert done == ["in a call", "without one"]
+
+
+def test_a_fault_of_work_for_later_stops_no_other_work(writer: Writer) -> None:
+    done = list[str]()
+
+    def fail() -> None:
+        raise DiskFull("full", "make room")
+
+    def leave_two() -> None:
+        run_after_call(fail)
+        run_after_call(done.append, "second")
+
+    writer.call(leave_two)
+
+    assert writer.call(lambda: list(done)) == ["second"]
