@@ -191,8 +191,8 @@ def event_cells(line: JournalEntry) -> tuple[str, ...]:
 
 
 def row_data(row: RunRow | StepRow | ArtifactRow | RunWait | Comment) -> dict[str, object]:
-    """Return the fields of a row by name."""
-    values = {part.name: getattr(row, part.name) for part in fields(row)}
+    """Return the fields of a row, by the names that programs read."""
+    values = {part.encode_name: getattr(row, part.name) for part in fields(row)}
     return {name: format_rfc3339(v) if isinstance(v, datetime) else v for name, v in values.items()}
 
 

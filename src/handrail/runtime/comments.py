@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from handrail.documents.text import escape_for_terminal
@@ -46,7 +46,7 @@ class Comment(Struct, frozen=True):
     at: datetime
     principal: str
     text: str
-    delivered_at: datetime | None = None
+    delivered_at: datetime | None = field(default=None, name="told")
 
 
 def write_comment(world: "World", run: str, text: str, caller: Caller) -> Refused | None:
