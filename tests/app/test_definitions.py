@@ -63,8 +63,8 @@ def test_a_guardrail_says_where_it_applies(shelf: Definitions, project: Path, ow
     )
     assert words == Guardrail("words", "Plain words.\n", "user", second)
     told = [("release", "tag"), ("small", "review"), ("small", "proof/review"), ("small", "review/tag")]
-    assert [history.told_in(*where) for where in told] == [True, True, True, False]
-    assert [words.told_in(*where) for where in told] == [False] * 4
+    assert [history.applies_to(*where) for where in told] == [True, True, True, False]
+    assert [words.applies_to(*where) for where in told] == [False] * 4
 
 
 def test_a_workflow_of_no_name_is_none_and_one_with_problems_says_them(

@@ -120,7 +120,7 @@ class Guardrail(Struct, frozen=True):
     workflows: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
 
-    def told_in(self, workflow: str, state: str) -> bool:
+    def applies_to(self, workflow: str, state: str) -> bool:
         """True if it names the workflow or the state. A nested state also matches by its last name."""
         return workflow in self.workflows or bool({state, state.rpartition("/")[2]} & set(self.steps))
 
@@ -432,7 +432,7 @@ class Definitions:
         """Yield the guardrails that apply to a workflow, including hidden ones."""
         for found in self.list_definitions(DefinitionKind.GUARDRAIL):
             rule = build_guardrail(found)
-            if any(rule.told_in(workflow.name, state) for state in workflow.states):
+            if any(rule.applies_to(workflow.name, state) for state in workflow.states):
                 yield rule.name
 
 
@@ -461,7 +461,7 @@ class Guides(Struct, frozen=True):
     def quote_for(self, agent: str, workflow: str, state: str) -> QuotedGuides:
         """Return the persona and the guardrails for a step; without an agent, only the guardrails."""
         persona = self.definitions.persona(agent) if agent else None
-        rules = [rule for rule in self.definitions.guardrails() if rule.told_in(workflow, state)]
+        rules = [rule for rule in self.definitions.guardrails() if rule.applies_to(workflow, state)]
         quoted = any(guide.origin == PROJECT_ORIGIN for guide in (persona, *rules) if guide)
         boundary = self.ids.nonce().hex() if quoted else ""
         return QuotedGuides(

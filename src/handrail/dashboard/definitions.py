@@ -234,12 +234,12 @@ GUIDE_KINDS: Final = {"personas": DefinitionKind.PERSONA, "guardrails": Definiti
 
 @dataclass(frozen=True, slots=True)
 class GuideView:
-    """A persona or a guardrail: `html` is the text for agents, `told_in` the workflows and steps it names."""
+    """A persona or a guardrail: `html` is the text for agents, `applies_to` its workflows and steps."""
 
     status: DefinitionStatus
     about: str
     html: Markup
-    told_in: tuple[tuple[str, ...], tuple[str, ...]]
+    applies_to: tuple[tuple[str, ...], tuple[str, ...]]
     used_by: tuple[tuple[str, str], ...]
     problems: tuple[Problem, ...]
     untrusted: UntrustedFile | None
@@ -287,8 +287,8 @@ def _describe_guide(
             status, persona.about, render_markdown(persona.text), ((), ()), used, problems, untrusted
         )
     guardrail = build_guardrail(one)
-    told_in = guardrail.workflows, guardrail.steps
-    return GuideView(status, "", render_markdown(guardrail.text), told_in, (), problems, untrusted)
+    applies_to = guardrail.workflows, guardrail.steps
+    return GuideView(status, "", render_markdown(guardrail.text), applies_to, (), problems, untrusted)
 
 
 def _find_persona_steps(among: ProjectDefinitions, name: str) -> Iterator[tuple[str, str]]:

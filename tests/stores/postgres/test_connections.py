@@ -43,26 +43,26 @@ def _end(server: Server, backend: int) -> None:
 
 
 def test_a_connection_is_used_again_and_one_in_a_transaction_is_not(pool: Pool) -> None:
-    with pool.lent() as connection:
+    with pool.borrow() as connection:
         first = _backend(connection)
-    with pool.lent() as connection:
+    with pool.borrow() as connection:
         assert _backend(connection) == first
         connection.execute("BEGIN")
-    with pool.lent() as connection:
+    with pool.borrow() as connection:
         assert _backend(connection) != first
 
 
 def test_more_connections_than_there_may_be_are_waited_for_in_vain(pool: Pool) -> None:
     with (
-        pool.lent() as one,
-        pool.lent() as two,
+        pool.borrow() as one,
+        pool.borrow() as two,
         pytest.raises(Busy, match="was in use") as caught,
-        pool.lent(),
+        pool.borrow(),
     ):
         pass
     assert _backend(one) != _backend(two)
     assert caught.value.repair == "send the same call again"
-    with pool.lent(), pool.lent():
+    with pool.borrow(), pool.borrow():
         pass
 
 
@@ -70,11 +70,11 @@ def test_who_waits_gets_the_connection_that_comes_back(url: str) -> None:
     shared, found = Pool(DatabaseUrl(url), 1), list[int]()
 
     def lend() -> None:
-        with shared.lent() as connection:
+        with shared.borrow() as connection:
             found.append(_backend(connection))
 
     waiting = Thread(target=lend)
-    with shared.lent() as connection:
+    with shared.borrow() as connection:
         first = _backend(connection)
         waiting.start()
     waiting.join()
@@ -84,12 +84,12 @@ def test_who_waits_gets_the_connection_that_comes_back(url: str) -> None:
 
 
 def test_a_connection_that_the_server_has_ended_is_given_to_nobody(pool: Pool, postgres: Server) -> None:
-    with pool.lent() as one, pool.lent() as two:
+    with pool.borrow() as one, pool.borrow() as two:
         ended = {_backend(one), _backend(two)}
     for backend in ended:
         _end(postgres, backend)
 
-    with pool.lent() as connection:
+    with pool.borrow() as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
         assert _backend(connection) not in ended
 
@@ -97,11 +97,11 @@ def test_a_connection_that_the_server_has_ended_is_given_to_nobody(pool: Pool, p
 def test_connections_that_nobody_needs_any_more_are_closed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "_MAX_IDLE_SECONDS", 0.05)
     pool = Pool(DatabaseUrl(url), 2)
-    with pool.lent() as older, pool.lent() as newer:
+    with pool.borrow() as older, pool.borrow() as newer:
         pass
 
     until(lambda: older.closed and newer.closed, "both are closed")
-    with pool.lent() as another:
+    with pool.borrow() as another:
         assert another.execute("SELECT 1").fetchone() == (1,)
     pool.close()
 
@@ -109,23 +109,23 @@ def test_connections_that_nobody_needs_any_more_are_closed(url: str, monkeypatch
 def test_a_pool_that_is_closed_lends_nothing_and_leaves_no_thread(url: str) -> None:
     before = set(enumerate_threads())
     pool = Pool(DatabaseUrl(url), 2)
-    with pool.lent():
+    with pool.borrow():
         assert set(enumerate_threads()) > before
     pool.close()
 
     assert set(enumerate_threads()) == before
-    with pytest.raises(NoServer, match="cannot be reached"), pool.lent():
+    with pytest.raises(NoServer, match="cannot be reached"), pool.borrow():
         pass
 
 
 def test_a_database_that_was_dropped_is_told_as_missing(postgres: Server) -> None:
     url = postgres.fresh()
     pool = Pool(DatabaseUrl(url), 1, 0.2)
-    with pool.lent():
+    with pool.borrow():
         pass
     postgres.drop(url)
 
-    with pytest.raises(Missing, match=r"is not there$"), pool.lent():
+    with pytest.raises(Missing, match=r"is not there$"), pool.borrow():
         pass
     pool.close()
 
@@ -137,7 +137,7 @@ from handrail.runtime.store_address import DatabaseUrl
 from handrail.stores.sql.postgres.connections import Pool
 pool = Pool(DatabaseUrl("postgresql:///x?host=/nowhere"), 1, 0.1)
 try:
-    with pool.lent():
+    with pool.borrow():
         pass
 except NoServer as fault:
     print(fault.message)
@@ -150,9 +150,9 @@ pool.close()
 
 
 def test_what_comes_back_to_a_closed_pool_is_closed(pool: Pool) -> None:
-    with pool.lent() as unused:
+    with pool.borrow() as unused:
         pass
-    with pool.lent() as connection:
+    with pool.borrow() as connection:
         pool.close()
         assert not connection.closed
     assert (unused.closed, connection.closed) == (True, True)
@@ -167,7 +167,7 @@ def test_a_process_with_many_open_files_has_connections_too(pool: Pool) -> None:
             opened.callback(os.close, file)
         opened.callback(os.close, file)
         for _ in range(2):
-            with pool.lent() as connection:
+            with pool.borrow() as connection:
                 assert connection.fileno() > 1024
 
 
@@ -175,16 +175,16 @@ def test_a_server_that_is_away_is_waited_for_and_then_named() -> None:
     with private() as server:
         url = server.fresh()
         impatient, patient = Pool(DatabaseUrl(url), 1, 0.2), Pool(DatabaseUrl(url), 1)
-        with impatient.lent(), patient.lent():
+        with impatient.borrow(), patient.borrow():
             pass
         server.stop()
-        with pytest.raises(NoServer, match="cannot be reached") as caught, impatient.lent():
+        with pytest.raises(NoServer, match="cannot be reached") as caught, impatient.borrow():
             pass
         starting = Thread(target=server.start)
         starting.start()
-        with patient.lent() as connection:
+        with patient.borrow() as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
-        with impatient.lent():
+        with impatient.borrow():
             pass
         starting.join()
         for pool in (patient, impatient):
@@ -247,7 +247,7 @@ def test_who_leaves_a_transaction_open_is_ended_by_the_server(
 ) -> None:
     monkeypatch.setitem(connections._SETTINGS, "idle_in_transaction_session_timeout", "50ms")  # noqa: SLF001 - the same
     pool = Pool(DatabaseUrl(url), 1)
-    with pool.lent() as connection:
+    with pool.borrow() as connection:
         connection.execute("BEGIN")
         heard = select.poll()
         heard.register(connection.fileno(), select.POLLIN)

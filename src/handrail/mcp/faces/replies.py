@@ -135,7 +135,7 @@ class ReplyRenderer(Struct, frozen=True):
                 "human_message": "\n\n".join([*rows, closed]),
             }
         if run.lifecycle is not Lifecycle.RUNNING:
-            return {**self._head(StepsStatus.OK, outcome), "human_message": self.standing(run)}
+            return {**self._head(StepsStatus.OK, outcome), "human_message": self.describe_position(run)}
         step = run.open[0] if run.open else Step(0, "", 0)
         held_notes = [self.texts.say("held", step=step.state)] if step.held else []
         head = self._head(StepsStatus.WAITING if held_notes else StepsStatus.OK, outcome)
@@ -162,7 +162,7 @@ class ReplyRenderer(Struct, frozen=True):
             text_name = "why_held" if step.held else "why_running"
             pieces = [self.texts.say(text_name, step=step.state, attempt=step.attempt)]
         else:
-            pieces = [self.standing(run)]
+            pieces = [self.describe_position(run)]
         lines = [self._describe_refusal(entry) for entry in refusals]
         pieces.append(
             self.texts.say("why_refused", refusals=lines) if lines else self.texts.say("why_nothing")
@@ -178,7 +178,7 @@ class ReplyRenderer(Struct, frozen=True):
         code, rule = str(data.get("error_type", "")), str(data.get("rule", ""))
         return self.texts.say("why_refusal", code=code, rule=rule, at=format_rfc3339(entry.at))
 
-    def standing(self, run: Run) -> str:
+    def describe_position(self, run: Run) -> str:
         """Return the text for a run that is paused or has ended."""
         reason = f" ({run.reason})" if run.reason else ""
         if run.lifecycle is Lifecycle.PAUSED:

@@ -184,7 +184,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     """A connection that keeps a cursor: a new cursor works out again how values are sent and read."""
 
     @cached_property
-    def kept(self) -> psycopg.Cursor[tuple[Any, ...]]:
+    def shared_cursor(self) -> psycopg.Cursor[tuple[Any, ...]]:
         """Return the shared cursor. The caller must fetch all rows before the next statement."""
         return self.cursor()
 
@@ -261,7 +261,7 @@ class Pool:
         )
 
     @contextmanager
-    def lent(self, patience: float | None = None) -> Iterator[Connection]:
+    def borrow(self, patience: float | None = None) -> Iterator[Connection]:
         """Lend a connection. Raises `Busy` if all stay in use, `ServerUnreachable` if none can be made."""
         connection = self._take_connection(self._patience if patience is None else patience)
         try:

@@ -155,7 +155,7 @@ class PgDatabase:
         The last column says whether anyone listens. No rows mean that nothing was changed.
         """
         with self._borrow("writes") as connection, self._faults:
-            found = connection.kept.execute(statement, values).fetchall()
+            found = connection.shared_cursor.execute(statement, values).fetchall()
             if not found:
                 self._check_schema(connection.execute(self._sql["version"]).fetchone())
             if connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS:
@@ -175,7 +175,7 @@ class PgDatabase:
 
         What this thread writes in the block uses another connection and is not visible in it.
         """
-        with self._pool.lent() as connection, self._faults:
+        with self._pool.borrow() as connection, self._faults:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             with self._use_connection("asks", connection):
                 yield self._ask
@@ -190,7 +190,7 @@ class PgDatabase:
         if self._thread.writes:
             yield
             return
-        with self._pool.lent() as connection, self._faults:
+        with self._pool.borrow() as connection, self._faults:
             connection.execute("BEGIN")
             connection.execute(self._sql["hold"], (run,))
             with self._use_connection("writes", connection), self._use_connection("asks", connection):
@@ -199,7 +199,7 @@ class PgDatabase:
     @contextmanager
     def elect(self, task: str) -> Iterator[bool]:
         """Yield True if this process has the lock of a task. The lock ends with its connection."""
-        with self._pool.lent() as connection:
+        with self._pool.borrow() as connection:
             with self._faults:
                 connection.execute("BEGIN")
                 found = connection.execute(_ELECT_QUERY, (_TASK_LOCK_CLASS, task)).fetchone()
@@ -246,7 +246,7 @@ class PgDatabase:
 
     def check_reachable(self) -> None:
         """Raise a fault if the database does not answer at once, or has another schema now."""
-        with self._pool.lent(_PROBE_TIMEOUT_SECONDS) as connection, self._faults:
+        with self._pool.borrow(_PROBE_TIMEOUT_SECONDS) as connection, self._faults:
             self._check_schema(connection.execute(self._sql["version"]).fetchone())
 
     def do_idle_work(self) -> None:
@@ -262,7 +262,7 @@ class PgDatabase:
     def _borrow(self, by: ConnectionUse) -> AbstractContextManager[Connection]:
         """Return this thread's connection in a transaction for this use, or one from the pool."""
         found: Connection | None = getattr(self._thread, by)
-        return nullcontext(found) if found else self._pool.lent()
+        return nullcontext(found) if found else self._pool.borrow()
 
     @contextmanager
     def _use_connection(self, by: ConnectionUse, connection: Connection) -> Iterator[None]:
@@ -293,7 +293,7 @@ class PgDatabase:
 
     def _ask_once(self, statement: str, values: Sequence[Any]) -> FetchedResult:
         with self._borrow("asks") as connection, self._faults:
-            return FetchedResult(connection.kept.execute(statement, values))
+            return FetchedResult(connection.shared_cursor.execute(statement, values))
 
     def _check_schema(self, found: Sequence[Any] | None) -> Sequence[Any]:
         """Return the row, or raise `NewerFormat` if a newer program has changed the schema since."""

@@ -53,7 +53,7 @@ class Notifier:
         while True:
             self._due.wait()
             self._due.clear()
-            with suppress(Fault, psycopg.Error), self._pool.lent(CONNECTION_TIMEOUT_SECONDS) as connection:
+            with suppress(Fault, psycopg.Error), self._pool.borrow(CONNECTION_TIMEOUT_SECONDS) as connection:
                 connection.execute(load_statements()["notify"])
             if self._stop.wait(NOTIFY_INTERVAL_SECONDS) and not self._due.is_set():
                 return
