@@ -14,8 +14,8 @@ def main(steps: int = 100, rounds: int = 7) -> None:
         urls = [as_admin(server, url) for url in theirs]
         sides = (
             Side(OURS, "handrail_calls", (ours,), theirs=False),
-            Side("DBOS", "dbos_calls", (urls[0],), "pg_step_x_dbos", 7),
-            Side("LangGraph, resumed", "langgraph_calls", (urls[1], "resume"), "pg_step_x_langgraph", 4),
+            Side("DBOS", "dbos_calls", (urls[0],), "pg_step_x_dbos", 5),
+            Side("LangGraph, resumed", "langgraph_calls", (urls[1], "resume"), "pg_step_x_langgraph", 3),
             Side("LangGraph, a chain", "langgraph_calls", (urls[2], "chain"), "pg_step_x_langgraph_chain", 2),
         )
         compared("A durable step on PostgreSQL, microseconds", sides, steps, rounds)

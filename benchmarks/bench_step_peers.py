@@ -20,11 +20,11 @@ def main(steps: int = 100, rounds: int = 7) -> None:
         files = [str(Path(name) / f"{number}.db") for number in range(9)]
         sides = (
             Side(OURS, "handrail_calls", (files[0],), theirs=False),
-            Side("DBOS", "dbos_calls", (files[1],), "step_x_dbos", 12),
+            Side("DBOS", "dbos_calls", (files[1],), "step_x_dbos", 6),
             Side("DBOS, with WAL", "dbos_calls", (files[2], "WAL"), "step_x_dbos_wal", 7),
-            Side("LangGraph, resumed", "langgraph_calls", (files[3], "resume"), "step_x_langgraph", 7),
+            Side("LangGraph, resumed", "langgraph_calls", (files[3], "resume"), "step_x_langgraph", 3),
             Side("LangGraph, a chain", "langgraph_calls", (files[4], "chain"), "step_x_langgraph_chain", 3),
-            Side("Burr", "burr_calls", (files[5], "made"), "step_x_burr", 7),
+            Side("Burr", "burr_calls", (files[5], "made"), "step_x_burr", 2),
             Side("Burr, with WAL", "burr_calls", (files[6], "made", "WAL"), "step_x_burr_wal", 1),
             Side("Burr, its graph kept", "burr_calls", (files[7], "kept")),
             Side("Burr, its graph kept, with WAL", "burr_calls", (files[8], "kept", "WAL")),

@@ -130,11 +130,11 @@ def test_a_step_is_measured_where_no_peer_is_installed_and_they_are_named_as_mis
     drawn, *figures = out.splitlines()
     assert drawn.startswith("# bar A durable step on SQLite, microseconds: Handrail = ")
     assert figures == [
-        "step_x_dbos - 12.00 missing",
+        "step_x_dbos - 6.00 missing",
         "step_x_dbos_wal - 7.00 missing",
-        "step_x_langgraph - 7.00 missing",
+        "step_x_langgraph - 3.00 missing",
         "step_x_langgraph_chain - 3.00 missing",
-        "step_x_burr - 7.00 missing",
+        "step_x_burr - 2.00 missing",
         "step_x_burr_wal - 1.00 missing",
     ]
     assert err.splitlines()[0] == "DBOS is missing: run tools/setup peers"
