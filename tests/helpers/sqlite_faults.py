@@ -23,7 +23,7 @@ from handrail.runtime.turn import Call, take_turn
 from handrail.stores.sql.runs import SqliteRuns
 from handrail.stores.sql.sqlite import SqliteDatabase
 from helpers import faulty_disk
-from helpers.crash import prepare_to_fork
+from helpers.crash import digest_folder, prepare_to_fork
 from helpers.sql_rows import unsound
 from helpers.turns import ENDLESS, Desk, pinned
 
@@ -124,7 +124,7 @@ def inspect(bench: Bench, point: str, said: str) -> int:
     Four of five kills leave the same bytes as an earlier one. These files are not opened again.
     """
     bench.points += 1
-    left = (said.startswith("ok"), _digest(bench.file.parent))
+    left = (said.startswith("ok"), digest_folder(bench.file.parent))
     if left not in bench.revisions:
         bench.revisions[left] = _inspect_files(bench, point, said)
     return bench.revisions[left]
@@ -182,15 +182,6 @@ def killed_reopening(bench: Bench, k: int, said: str) -> None:
         child(lambda: opened(bench))
         bench.whole()
         inspect(bench, f"call {k}, then {k2}", said)
-
-
-def _digest(folder: Path) -> bytes:
-    """A hash of the names, modes and bytes of all files."""
-    digest = hashlib.blake2b()
-    for file in sorted(folder.iterdir()):
-        data = file.read_bytes()
-        digest.update(f"{file.name} {file.stat().st_mode} {len(data)} ".encode() + data)
-    return digest.digest()
 
 
 def _shape(folder: Path, revision: int) -> str:
