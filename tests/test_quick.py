@@ -1,6 +1,8 @@
-"""One short path through each of the five modes, over stdin, with a real client. `make quick` runs it."""
+"""One short path through each of the five modes, over stdin, with a real client. `make quick` runs it.
 
-import os
+So it has no mark `unmeasured`, which `make quick` leaves out; the servers are not measured.
+"""
+
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,9 +15,9 @@ from mcp.client.stdio import stdio_client
 
 from handrail.app.faces import StepsStatus
 from handrail.engine.refusals import RefusalCode
+from helpers.crash import unmeasured
 from helpers.program import PROGRAM
 
-pytestmark = pytest.mark.unmeasured
 Calls = tuple[tuple[str, dict[str, Any]], ...]
 
 WALK: Final = """
@@ -28,25 +30,23 @@ steps:
   - {name: two, agent: implementer, task: "Second."}
 """
 DONE: Final = {"summary": "Done.", "artifacts": [], "references": [], "confidence": 0.8}
-TOKEN: Final = "<the token of the last reply>"  # noqa: S105 - replaced by a token, and none itself
+TOKEN: Final = "<the last token>"  # noqa: S105 - replaced by a token, and none itself
 
 
 def replies_of(face: str, project: Path, calls: Calls) -> list[Mapping[str, Any]]:
-    """What a server of this face answers to these calls, each with the token of the reply before it."""
+    """What a server of this face answers to these calls, each with the last token that a reply had."""
 
     async def converse() -> list[Mapping[str, Any]]:
         words = ["serve", "--face", face, "--project", str(project)]
-        server = StdioServerParameters(
-            command=str(PROGRAM), args=words, env=dict(os.environ), cwd=str(project)
-        )
+        server = StdioServerParameters(command=str(PROGRAM), args=words, env=unmeasured(), cwd=str(project))
         found: list[Mapping[str, Any]] = []
+        token = None
         async with Client(stdio_client(server)) as client:
             for tool, given in calls:
-                last = found[-1] if found else {}
-                token = last.get("new_step_token") or last.get("step_token")
                 arguments = {name: token if value == TOKEN else value for name, value in given.items()}
                 answer = await client.call_tool(tool, arguments)
                 found.append(answer.structured_content or {})
+                token = found[-1].get("new_step_token") or found[-1].get("step_token") or token
         return found
 
     return anyio.run(converse)
@@ -64,20 +64,21 @@ def project(tmp_path: Path) -> Path:
 
 def test_steps_refuses_a_forged_token_and_completes_two_steps(project: Path) -> None:
     tool = "workflow_next_step"
-    start, forged = replies_of(
+    handed_in = (tool, {"step_token": TOKEN, "model_output_so_far": DONE})
+    start, forged, second, last = replies_of(
         "steps",
         project,
         (
             (tool, {"template_name": "walk"}),
             (tool, {"step_token": "forged", "model_output_so_far": DONE}),
+            handed_in,
+            handed_in,
         ),
     )
+
     assert (start["status"], start["next_step_contract"]["step_name"]) == ("ok", "one")
     assert (forged["status"], forged["code"]) == ("error", RefusalCode.MALFORMED)
-
-    handed_in = (tool, {"step_token": TOKEN, "model_output_so_far": DONE})
-    done = replies_of("steps", project, ((tool, {"template_name": "walk"}), handed_in, handed_in))
-    assert [reply["status"] for reply in done] == [StepsStatus.OK, StepsStatus.OK, StepsStatus.TASK_CLOSED]
+    assert [reply["status"] for reply in (second, last)] == [StepsStatus.OK, StepsStatus.TASK_CLOSED]
 
 
 def test_spells_begins_a_plan_at_the_first_accio(project: Path) -> None:

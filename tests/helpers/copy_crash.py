@@ -24,6 +24,7 @@ from handrail.stores.sql import store as opening
 from handrail.stores.sql.postgres import pg_runs as opening_there
 from handrail.stores.sql.postgres import schema
 from handrail.stores.sql.postgres import schema as database
+from helpers.crash import prepare_to_fork
 from helpers.postgres import Server
 from helpers.store_copies import Rows, copied, full, indexes, rows
 
@@ -43,11 +44,15 @@ class Killer:
         self.at, self.count = at, 0
 
     def __call__(self, frame: FrameType, event: str, called: Any) -> None:  # noqa: ANN401 - Python gives it
-        caller, name = frame.f_back, frame.f_code.co_name
         if event == "c_call":
-            caller, name = frame, called.__name__
-        if event not in {"call", "c_call"} or name not in CALLS:
+            name = called.__name__
+        elif event == "call":
+            name = frame.f_code.co_name
+        else:
             return
+        if name not in CALLS:
+            return
+        caller = frame if event == "c_call" else frame.f_back
         code = caller.f_code if caller else None
         if code is None or code.co_filename not in FILES or code.co_name in ASKS:
             return
@@ -56,16 +61,15 @@ class Killer:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def tried(source: Path, target: StoreLocation, at: int) -> tuple[int, bool]:
-    """How many calls a child made, if it was not killed; and whether it was, before the k-th."""
+def tried(source: Path, target: StoreLocation, killer: Killer | None) -> tuple[int, bool]:
+    """How many calls were counted in a child that copies, if it was not killed; and whether it was."""
     heard, tells = os.pipe()
     child = os.fork()
     if child == 0:
-        killer = Killer(at)
         sys.setprofile(killer)
         copied(source, target)
         sys.setprofile(None)
-        os.write(tells, str(killer.count).encode())
+        os.write(tells, str(killer.count if killer else 0).encode())
         os._exit(0)
     os.close(tells)
     with os.fdopen(heard) as told:
@@ -109,19 +113,21 @@ def told(target: StoreLocation) -> tuple[Rows, dict[str, str]]:
 
 def judged(source: Path, wanted: tuple[Rows, dict[str, str]], target: StoreLocation, kills: int) -> str:
     """What is wrong if a copy is killed before its k-th call, and the next one is not."""
-    _, killed = tried(source, target, kills)
+    _, killed = tried(source, target, Killer(kills))
     if not killed:
         return "it came to its end"
     if whole(target):
         return "" if told(target) == wanted else "a store, and not what was copied"
-    tried(source, target, 0)
+    tried(source, target, None)
     return "" if whole(target) and told(target) == wanted else "it was not finished"
 
 
 def main(folder: Path, kind: str, server: Server) -> None:
     source = full(folder / "full" / "handrail.db").path
     bench = Bench(folder, kind, server)
-    points, _ = tried(source, once := bench.new(), 0)
+    copied(source, bench.new())  # the children need not read the statements and compile them
+    points, _ = tried(source, once := bench.new(), Killer())
+    prepare_to_fork()
     wanted = rows(source), indexes(once)
     wrong = []
     for at in range(1, points + 1):

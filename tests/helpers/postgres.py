@@ -105,11 +105,14 @@ class Server:
         """The URL of the database of this name; `ADMIN` is the user who may do everything."""
         return f"postgresql:///{quote(name)}?host={quote(str(self.folder))}&user={quote(user)}"
 
-    def fresh(self) -> str:
-        """The URL of a new, empty database, which nobody else has."""
+    def fresh(self, template: str = "template0") -> str:
+        """The URL of a new database, which nobody else has: empty, or a copy of another one.
+
+        To copy the files takes half the processor time of PostgreSQL's own way through its log.
+        """
         name = f"t_{secrets.token_hex(8)}"
-        order = sql.SQL("CREATE DATABASE {} TEMPLATE template0 OWNER {}")
-        self._order(order.format(sql.Identifier(name), sql.Identifier(OWNER)))
+        order = sql.SQL("CREATE DATABASE {} TEMPLATE {} OWNER {} STRATEGY file_copy")
+        self._order(order.format(*map(sql.Identifier, (name, template, OWNER))))
         return self.url(name)
 
     def drop(self, url: str) -> None:

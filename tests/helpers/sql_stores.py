@@ -1,6 +1,10 @@
 """Stores in tables, of either kind; apart from `turns`, which many programs import that need no driver."""
 
 from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import psycopg
 
 from handrail.runtime.store_address import DatabaseUrl
 from handrail.stores.sql.postgres.database import PgDatabase
@@ -8,11 +12,31 @@ from handrail.stores.sql.postgres.pg_runs import PgRuns
 from handrail.stores.sql.runs import SqliteRuns
 from handrail.stores.sql.sqlite import SqliteDatabase
 from helpers.cleanup import kept
+from helpers.postgres import ADMIN, Server
+
+_TEMPLATE: Final = "handrail_store"
+_IS_THERE: Final = "SELECT count(*) FROM pg_database WHERE datname = %s"
 
 
 def postgresql(url: str) -> PgRuns:
     """A store in a new or old database."""
     return PgRuns(kept(PgDatabase(DatabaseUrl(url))))
+
+
+def new_store(server: Server) -> str:
+    """The URL of a new database with the tables of a store and nothing in them.
+
+    It is a copy of one that each server has: to make the tables takes four times as long.
+    """
+    with psycopg.connect(server.url("postgres", ADMIN), autocommit=True) as admin:
+        admin.execute("SELECT pg_advisory_lock(1)")
+        if admin.execute(_IS_THERE, (_TEMPLATE,)).fetchone() == (0,):
+            made = server.fresh()
+            PgDatabase(DatabaseUrl(made)).close()
+            name = urlsplit(made).path.removeprefix("/")
+            admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+            admin.execute(f"ALTER DATABASE {name} RENAME TO {_TEMPLATE}")
+    return server.fresh(_TEMPLATE)
 
 
 def tabled(address: str) -> SqliteRuns | PgRuns:

@@ -23,6 +23,7 @@ from handrail.runtime.turn import Call, take_turn
 from handrail.stores.sql.runs import SqliteRuns
 from handrail.stores.sql.sqlite import SqliteDatabase
 from helpers import faulty_disk
+from helpers.crash import digest_folder, prepare_to_fork
 from helpers.sql_rows import unsound
 from helpers.turns import ENDLESS, Desk, pinned
 
@@ -40,6 +41,8 @@ class Bench:
     points: int = 0
     wrong: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
+    revisions: dict[tuple[bool, bytes], int] = field(default_factory=dict)
+    """The revision in every store that was inspected, by what was acknowledged and the bytes of its files."""
 
     @property
     def file(self) -> Path:
@@ -116,8 +119,18 @@ def opened(bench: Bench) -> str:
 
 
 def inspect(bench: Bench, point: str, said: str) -> int:
-    """Note what is wrong with the store as it was left; `said` is what was acknowledged. The revision."""
+    """Note what is wrong with the store as it was left; `said` is what was acknowledged. The revision.
+
+    Four of five kills leave the same bytes as an earlier one. These files are not opened again.
+    """
     bench.points += 1
+    left = (said.startswith("ok"), digest_folder(bench.file.parent))
+    if left not in bench.revisions:
+        bench.revisions[left] = _inspect_files(bench, point, said)
+    return bench.revisions[left]
+
+
+def _inspect_files(bench: Bench, point: str, said: str) -> int:
     runs = SqliteRuns(SqliteDatabase(bench.file))
     stored = runs.load(bench.run)
     revision = stored.revision if stored else 0
@@ -268,5 +281,6 @@ def main(words: Sequence[str]) -> Iterator[tuple[str, object]]:
 
 
 if __name__ == "__main__":
+    prepare_to_fork()
     assert sqlite3.threadsafety
     sys.stdout.write(json.dumps(dict(main(sys.argv[1:]))))

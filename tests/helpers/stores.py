@@ -32,7 +32,7 @@ from handrail.stores.sql.postgres.pg_runs import PgRuns
 from handrail.stores.sql.runs import SqliteRuns
 from helpers.memory_store import MemoryRuns
 from helpers.postgres import ours
-from helpers.sql_stores import postgresql
+from helpers.sql_stores import new_store, postgresql
 from helpers.turns import NOW, ORIGIN, sqlite
 
 RUN: Final = "6b1c0b52-6d9c-4cf1-8a9b-0c5b8e8f0a01"
@@ -118,7 +118,7 @@ class PostgresqlPlace(WholePlace):
     nul = False
 
     def __init__(self, folder: Path) -> None:  # noqa: ARG002 - every place is made alike
-        self.url = ours().fresh()
+        self.url = new_store(ours())
         self._opened: list[PgRuns] = []
 
     def open(self) -> Runs:

@@ -19,6 +19,7 @@ from handrail.runtime.system import RandomIds, SubprocessRunner
 from handrail.stores.vcs.commands import build_environment
 from handrail.stores.vcs.commit_runs import open_description
 from helpers import faulty_disk
+from helpers.crash import prepare_to_fork
 from helpers.repositories import Repo, made
 
 CHANGES: Final = ("open", "write", "rename", "unlink", "mkdir", "truncate")
@@ -35,15 +36,15 @@ class Bench:
         self.control = folder / "control"
         self.repo: Repo = made(kind, folder / "now", folder / "home")
         self.plain = self.repo.store()
-        before = self.plain.swap(self.plain.read(), "old\n")
+        env = {**build_environment(self.repo.env), **faulty_disk.armed(self.repo.folder, self.control)}
+        programs = SubprocessRunner(env)
+        opened = open_description(programs, programs, self.repo.folder, RandomIds(), self.repo.program)
+        self.writer = opened.descriptions
+        # The first write of a store asks jj for its user. Those that are killed need not ask again.
+        self.before = self.writer.swap(self.plain.read(), "old\n")
         if kind == "colocated":
             (self.repo.folder / "file").write_text("not yet seen by jj")
-        self.before = before
         shutil.copytree(self.repo.folder, self.first, symlinks=True)
-        env = {**build_environment(self.repo.env), **faulty_disk.armed(self.repo.folder, self.control)}
-        kind = "git" if kind == "git" else "jj"
-        programs = SubprocessRunner(env)
-        self.writer = open_description(programs, programs, self.repo.folder, RandomIds(), kind).descriptions
 
     def written(self, k: int) -> tuple[str, Description]:
         """What the writer says whose k-th call is its program's last, and what stands."""
@@ -93,6 +94,7 @@ class Bench:
 
 
 def main(kind: str, folder: str) -> None:
+    prepare_to_fork()
     bench = Bench(kind, Path(folder))
     faulty_disk.arm(bench.control, 0, kinds=CHANGES)
     bench.said()

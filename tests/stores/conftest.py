@@ -15,6 +15,7 @@ from handrail.stores.sql.sqlite import SqliteDatabase
 from helpers import store_copies
 from helpers.history import History, history
 from helpers.postgres import Server, ours
+from helpers.sql_stores import new_store
 from helpers.store_copies import Full, full
 from helpers.stores import PLACES, Place
 
@@ -29,12 +30,13 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where a store in tables may be made: a file, or an empty database, which is dropped at the end."""
+    """Where a store in tables is opened: a new file, or a new database, which is dropped at the end."""
     if request.param == "sqlite":
         yield str(tmp_path / "store" / "handrail.db")
         return
-    with ours().lent() as url:
-        yield url
+    url = new_store(ours())
+    yield url
+    ours().drop(url)
 
 
 @pytest.fixture

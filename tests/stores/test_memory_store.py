@@ -14,6 +14,7 @@ from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.journal import get_run_after
 from handrail.runtime.ports.turn import Runs
 from handrail.runtime.records import StoredRun, Turn
+from helpers.memory_folder import in_memory
 from helpers.stores import OTHER, PLACES, RUN, all_of, begun, ended, followed, heir
 from helpers.turns import NOW
 
@@ -66,7 +67,7 @@ class Walk:
 @settings(max_examples=50)
 @given(st.lists(acts, min_size=8, max_size=25))
 def test_two_stores_that_are_told_the_same_say_the_same(done: list[tuple[str, str, int, int]]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
         places = [make(Path(folder)) for make in PLACES.values()]
         walk = Walk([place.open() for place in places if place.many])
         for what, run, back, minutes in done:
@@ -83,7 +84,7 @@ def test_two_stores_that_are_told_the_same_say_the_same(done: list[tuple[str, st
 @given(st.lists(plain, min_size=8, max_size=25))
 def test_stores_of_one_run_tell_of_it_what_the_others_tell(done: list[tuple[str, str, int, int]]) -> None:
     """Without fresh tokens, which only some stores keep, and from the first turn on."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
         places = [make(Path(folder)) for make in PLACES.values()]
         walk = Walk([place.open() for place in places])
         for what, run, back, minutes in [("begin", RUN, 0, 0), *done]:

@@ -26,7 +26,7 @@ from helpers.servers import until
 from helpers.turns import ENDLESS, ORIGIN, Desk, pinned
 
 SIDES: Final[tuple[Side, Side]] = ("client", "server")
-IMPATIENT: Final = 0.1
+IMPATIENT: Final = 0.02
 """How many seconds a process waits for a server that stays away."""
 
 ATTEMPTS: Final = 100
@@ -115,6 +115,7 @@ def _at_every_message(bench: Bench, kind: str, side: Side, *, stays_away: bool) 
             told = _tried(desk, call)
             assert told is None or (told["status"], told["revision"]) == ("ok", revision)
             if not bench.way.broken:
+                assert told
                 return
             bench.way.let_pass()
             if call.token or not bench.runs.load(call.run):
