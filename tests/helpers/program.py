@@ -40,21 +40,42 @@ class Said:
         return data
 
 
-def handrail(*words: str | Path, cwd: Path | None = None, **env: str) -> Said:
-    """Run `handrail` with these words; it must end within a minute."""
+def handrail(
+    *words: str | Path, cwd: Path | None = None, stdin: str = "", typed: str = "", **env: str
+) -> Said:
+    """Run `handrail` with these words; it must end within a minute.
+
+    It reads `stdin` from a file, or what is `typed` from a terminal.
+    """
     given, at = {**os.environ, **env}, cwd or Path.cwd()
-    with Path(os.devnull).open() as none, TemporaryFile("w+") as out, TemporaryFile("w+") as err:
+    with _input(stdin, typed) as source, TemporaryFile("w+") as out, TemporaryFile("w+") as err:
         if suits(PROGRAM, given):
-            streams = [file.fileno() for file in (none, out, err)]
+            streams = [source, out.fileno(), err.fileno()]
             status = Forked([*map(str, words)], given, at, streams).wait(SECONDS)
         else:
             command = [PROGRAM, *words]
             status = subprocess.run(
-                command, cwd=at, env=given, stdin=none, stdout=out, stderr=err, timeout=SECONDS, check=False
+                command, cwd=at, env=given, stdin=source, stdout=out, stderr=err, timeout=SECONDS, check=False
             ).returncode
         out.seek(0)
         err.seek(0)
         return Said(status, out.read(), err.read())
+
+
+@contextmanager
+def _input(stdin: str, typed: str) -> Iterator[int]:
+    """A descriptor to read this from."""
+    if typed:
+        ours, theirs = pty.openpty()
+        os.write(ours, typed.encode())
+        yield theirs
+        os.close(ours)
+        os.close(theirs)
+    else:
+        with TemporaryFile("w+") as file:
+            file.write(stdin)
+            file.seek(0)
+            yield file.fileno()
 
 
 @dataclass(frozen=True)
