@@ -3,13 +3,14 @@
 import json
 import os
 import pty
-import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from handrail.app.settings import settings_path
-from helpers.program import PROGRAM, command
+from helpers.forks import Forked
+from helpers.program import SECONDS, command
 
 
 @pytest.fixture
@@ -26,18 +27,14 @@ def files(folder: Path) -> dict[str, str]:
 def typed(project: Path, *answers: str) -> tuple[int, str]:
     """How the program ends for a person who answers so, and what is on their terminal."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [PROGRAM, "init"], cwd=project, stdin=theirs, stdout=theirs, stderr=theirs
-    ) as asked:
-        os.close(theirs)
-        os.write(ours, "".join(f"{answer}\n" for answer in answers).encode())
-        shown = b""
-        try:
-            while chunk := os.read(ours, 65536):
-                shown += chunk
-        except OSError:
-            pass
-        status = asked.wait(60)
+    asked = Forked(["init"], os.environ, project, [theirs] * 3)
+    os.close(theirs)
+    os.write(ours, "".join(f"{answer}\n" for answer in answers).encode())
+    shown = b""
+    with suppress(OSError):
+        while chunk := os.read(ours, 65536):
+            shown += chunk
+    status = asked.wait(SECONDS)
     os.close(ours)
     return status, shown.decode()
 

@@ -240,9 +240,7 @@ def test_the_type_of_several_changes_is_decided(tmp_path: Path) -> None:
 
 
 def test_a_text_comes_from_stdin_too() -> None:
-    done = subprocess.run([PROGRAM, "plan", "stage"], input=PLAN, capture_output=True, text=True, check=False)
-
-    assert (done.returncode, done.stdout) == (0, "5\n")
+    assert handrail("plan", "stage", stdin=PLAN) == Said(0, "5\n", "")
 
 
 def test_what_is_no_text_or_no_file_is_told(tmp_path: Path) -> None:

@@ -1,12 +1,8 @@
 """`handrail runs`, as a person and as a program use it."""
 
 import json
-import signal
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +11,7 @@ from handrail.engine.model import Lifecycle
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import EntryKind
 from helpers.history import GATE, PROJECT, History, history, played
-from helpers.program import PROGRAM, handrail
+from helpers.program import Said, handrail, running
 from helpers.requirement import requirement
 from tools.sample_store import Played
 
@@ -271,67 +267,43 @@ def test_following_a_run_that_has_ended_ends(past: History) -> None:
     assert (said.status, len(said.out.splitlines())) == (0, 5)
 
 
-HEARING = """
-import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-os.execv(sys.argv[1], sys.argv[1:])
-"""
-"""Starts a program that hears Ctrl-C, also where this one was started in the background and does not."""
-
-
-@contextmanager
-def _followed(run: str, *words: str) -> Iterator[subprocess.Popen[str]]:
-    """The program, following a run; killed if it has not ended by itself."""
-    command = [sys.executable, "-c", HEARING, str(PROGRAM), "runs", "events", "--follow", run, *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as following:
-        try:
-            yield following
-        finally:
-            following.kill()
-
-
 def test_following_shows_what_happens_as_it_happens_until_the_run_ends(play: Played) -> None:
     run = play.start("", GATE)
-    with _followed(run, "--json") as following:
-        assert following.stdout is not None
-        seen = [json.loads(following.stdout.readline())["event"]["kind"] for _ in range(4)]
+    with running("runs", "events", "--follow", run, "--json") as following:
+        seen = [json.loads(following.line())["event"]["kind"] for _ in range(4)]
         play.start("another", GATE)
         play.send(run, "pause")
-        seen += [json.loads(following.stdout.readline())["event"]["kind"]]
+        seen += [json.loads(following.line())["event"]["kind"]]
         play.send(run, "abandon", note="enough")
-        rest, err = following.communicate(timeout=60)
+        said = following.end()
 
     assert seen[0] == EntryKind.WORKFLOW_CREATED
     assert seen[4] == EntryKind.WORKFLOW_STATE_TRANSITION
-    assert [json.loads(line)["event"]["data"]["to"] for line in rest.splitlines()] == ["abandoned"]
-    assert (following.returncode, err) == (0, "")
+    assert [json.loads(line)["event"]["data"]["to"] for line in said.out.splitlines()] == ["abandoned"]
+    assert (said.status, said.err) == (0, "")
 
 
 def test_ctrl_c_ends_following_with_status_130_and_without_a_word(play: Played) -> None:
     run = play.start("", GATE)
-    with _followed(run) as following:
-        assert following.stdout is not None
+    with running("runs", "events", "--follow", run) as following:
         for _ in range(4):
-            following.stdout.readline()
-        following.send_signal(signal.SIGINT)
-        out, err = following.communicate(timeout=60)
+            following.line()
+        following.interrupt()
 
-    assert (following.returncode, out, err) == (130, "", "")
+        assert following.end() == Said(130, "", "")
 
 
 def test_following_a_run_that_is_pruned_ends(play: Played) -> None:
     run = play.start("", GATE)
-    with _followed(run) as following:
-        assert following.stdout is not None
+    with running("runs", "events", "--follow", run) as following:
         for _ in range(4):
-            following.stdout.readline()
+            following.line()
         with play.database.transaction() as execute:
             for table in ("replies", "steps", "events"):
                 execute(f"DELETE FROM {table}", ())  # noqa: S608 - the names stand above
             execute("DELETE FROM runs", ())
-        following.communicate(timeout=60)
 
-    assert following.returncode == 0
+        assert following.end().status == 0
 
 
 # --- artifacts and export -----------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """`handrail runs complete-step`: a step that a person did, handed in as an agent would."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from handrail.engine.model import Lifecycle
 from handrail.runtime.entries import EntryKind
 from handrail.stores.sql.queries import SqlRunQueries
 from helpers.history import played
-from helpers.program import PROGRAM, Said, handrail
+from helpers.program import Said, handrail
 from helpers.requirement import requirement
 from tools.sample_store import OUTPUTS, Played
 
@@ -33,9 +32,7 @@ def entries(play: Played, run: str) -> list[tuple[str, dict[str, Any]]]:
 def by_hand(run: str, output: object, *words: str) -> Said:
     """A step completed with an output that is written to stdin."""
     text = output if isinstance(output, str) else json.dumps(output)
-    command = [str(PROGRAM), "runs", "complete-step", run, "--output", "-", *words]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
-    return Said(done.returncode, done.stdout, done.stderr)
+    return handrail("runs", "complete-step", run, "--output", "-", *words, stdin=text)
 
 
 @requirement("steps:life.override")

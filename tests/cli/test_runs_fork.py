@@ -1,8 +1,5 @@
 """`handrail runs fork`: a person goes on from a run that has ended, also where no agent could."""
 
-import os
-import pty
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +16,7 @@ from handrail.workflows.load import WorkflowSource
 from helpers.faulty_stores import Troubled
 from helpers.history import played
 from helpers.memory_store import MemoryRuns
-from helpers.program import PROGRAM, Said, handrail
+from helpers.program import handrail
 from helpers.requirement import requirement
 from helpers.turns import Desk
 from tools.sample_store import Played
@@ -143,13 +140,7 @@ def test_a_later_step_is_entered_as_an_override(play: Played, ended: str) -> Non
 def test_a_later_step_is_asked_for_on_a_terminal(
     answer: str, status: int, runs: int, play: Played, ended: str
 ) -> None:
-    ours, theirs = pty.openpty()
-    os.write(ours, answer.encode())
-    command = [str(PROGRAM), "runs", "fork", ended, "--step", "prove"]
-    done = subprocess.run(command, stdin=theirs, capture_output=True, text=True, timeout=60, check=False)
-    os.close(ours)
-    os.close(theirs)
-    said = Said(done.returncode, done.stdout, done.stderr)
+    said = handrail("runs", "fork", ended, "--step", "prove", typed=answer)
 
     assert said.status == status
     assert said.err.startswith(f"{FURTHER}. Do it? [y/N]: ")

@@ -4,16 +4,15 @@ import json
 import os
 import pty
 import signal
-import subprocess
 from pathlib import Path
-from threading import Timer
 
 import pytest
 
 from handrail.app.faces import StepsStatus
 from handrail.engine.model import Lifecycle
+from helpers.forks import Forked
 from helpers.hooks import Shop
-from helpers.program import PROGRAM, command
+from helpers.program import SECONDS, command, running
 
 
 @pytest.fixture
@@ -70,18 +69,12 @@ def test_as_json_it_names_each_state_and_how_the_run_stands_to_it(shop: Shop) ->
 
 def test_it_goes_on_as_things_happen_until_somebody_stops_it(shop: Shop) -> None:
     run = shop.start()
-    with subprocess.Popen(
-        [PROGRAM, "watch", "--json"], cwd=shop.root, stdout=subprocess.PIPE, text=True
-    ) as seen:
-        stopped = Timer(60, seen.kill)
-        stopped.start()
-        assert seen.stdout is not None
-        first = json.loads(seen.stdout.readline())
+    with running("watch", "--json", cwd=shop.root) as watch:
+        first = json.loads(watch.line())
         shop.step(execution_id=run, action="pause")
-        second = json.loads(seen.stdout.readline())
-        seen.send_signal(signal.SIGINT)
-        status = seen.wait(60)
-        stopped.cancel()
+        second = json.loads(watch.line())
+        watch.interrupt()
+        status = watch.end().status
 
     assert [first["runs"][0]["lifecycle"], second["runs"][0]["lifecycle"]] == [
         Lifecycle.RUNNING,
@@ -95,15 +88,13 @@ def test_on_a_terminal_it_is_shown_in_place_and_without_colour(shop: Shop) -> No
     ours, theirs = pty.openpty()
     env = {**os.environ, "NO_COLOR": "1", "TERM": "xterm", "COLUMNS": "80"}
     shown = b""
-    with subprocess.Popen([PROGRAM, "watch"], cwd=shop.root, stdout=theirs, env=env) as seen:
-        os.close(theirs)
-        stopped = Timer(60, seen.kill)
-        stopped.start()
-        while run.encode() not in shown:
-            shown += os.read(ours, 65536)
-        seen.send_signal(signal.SIGINT)
-        status = seen.wait(60)
-        stopped.cancel()
+    with Path(os.devnull).open() as none:
+        watch = Forked(["watch"], env, shop.root, [none.fileno(), theirs, 2])
+    os.close(theirs)
+    while run.encode() not in shown:
+        shown += os.read(ours, 65536)
+    watch.send_signal(signal.SIGINT)
+    status = watch.wait(SECONDS)
     os.close(ours)
 
     assert status == 130

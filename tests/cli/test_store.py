@@ -2,11 +2,8 @@
 
 import gzip
 import json
-import os
-import pty
 import shutil
 import sqlite3
-import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import NoReturn
@@ -18,7 +15,7 @@ from handrail.cli.main import cli
 from handrail.runtime.errors import FAULTS, Fault, SyncFailed
 from handrail.runtime.store_address import locate_store
 from helpers.history import History, history
-from helpers.program import PROGRAM, Said, handrail
+from helpers.program import handrail
 
 COMMANDS = [
     ("runs", "list"),
@@ -305,20 +302,8 @@ def test_prune_of_nothing_makes_no_archive(past: History) -> None:
 
 @pytest.mark.parametrize(("answer", "status", "runs"), [("y\n", 0, 3), ("n\n", 1, 7)])
 def test_prune_asks_on_a_terminal(answer: str, status: int, runs: int, past: History) -> None:
-    said = _answered(answer, "store", "prune", "--older-than", "0s")
+    said = handrail("store", "prune", "--older-than", "0s", typed=answer)
 
     assert said.status == status
     assert f"4 runs would be moved to {past.path.parent}/archive/" in said.err
     assert len(left()) == runs
-
-
-def _answered(answer: str, *words: str) -> Said:
-    """A command whose questions a person answers so."""
-    ours, theirs = pty.openpty()
-    os.write(ours, answer.encode())
-    done = subprocess.run(
-        [PROGRAM, *words], stdin=theirs, capture_output=True, text=True, timeout=60, check=False
-    )
-    os.close(ours)
-    os.close(theirs)
-    return Said(done.returncode, done.stdout, done.stderr)

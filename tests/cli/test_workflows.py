@@ -1,11 +1,8 @@
-import os
-import pty
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from helpers.program import PROGRAM, handrail, imported_by
+from helpers.program import handrail, imported_by, on_terminal
 
 GOOD = """\
 workflow: small
@@ -260,17 +257,13 @@ def test_the_bash_completion_completes(tmp_path: Path) -> None:
     assert [line.split(",")[1] for line in said.out.splitlines()] == ["check", "graph", "list", "new", "show"]
 
 
-def test_on_a_terminal_the_list_has_heads(tmp_path: Path) -> None:
-    ours, theirs = pty.openpty()
-    command = [str(PROGRAM), "workflows", "list"]
-    done = subprocess.run(command, stdout=theirs, cwd=tmp_path, timeout=60, check=False)
-    os.close(theirs)
+def test_on_a_terminal_the_list_has_heads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = on_terminal("workflows", "list")
 
-    shown = os.read(ours, 65536).decode()
-
-    assert done.returncode == 0
-    assert shown.split()[:3] != ["bug-fix", "built-in", "Reproduce"]
-    assert "about" in shown.splitlines()[0]
+    assert said.status == 0
+    assert said.out.split()[:3] != ["bug-fix", "built-in", "Reproduce"]
+    assert "about" in said.out.splitlines()[0]
 
 
 def test_a_command_that_asks_nothing_of_the_engine_does_not_import_it(tmp_path: Path) -> None:

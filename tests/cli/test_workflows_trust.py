@@ -1,8 +1,5 @@
 """`handrail trust` as a person meets it: look first, then let it be used; and what the list says about it."""
 
-import os
-import pty
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +7,7 @@ import pytest
 from handrail.app.definitions import Definitions
 from handrail.app.trust import TrustStore, UntrustedFile
 from handrail.runtime.world import PinnedWorkflow
-from helpers.program import PROGRAM, command, handrail
+from helpers.program import command, handrail
 from helpers.requirement import requirement
 
 SMALL = "workflow: small\nversion: 1\nauthority: sql\nsteps: [{name: one, agent: writer, task: Write.}]\n"
@@ -212,18 +209,12 @@ def test_where_nothing_hides_anything_nothing_needs_trust(tmp_path: Path) -> Non
 
 
 def test_on_a_terminal_each_file_is_asked_about(project: Path) -> None:
-    ours, theirs = pty.openpty()
-    os.write(ours, b"n\ny\n")
-    done = subprocess.run(
-        [PROGRAM, "trust"], stdin=theirs, capture_output=True, cwd=project, timeout=60, check=False, text=True
-    )
-    os.close(theirs)
-    os.close(ours)
+    said = handrail("trust", cwd=project, typed="n\ny\n")
 
-    assert "Trust the workflow small? [y/N]" in done.stderr
-    assert "Trust the persona writer? [y/N]" in done.stderr
-    assert "1 of 2 files that hide others are trusted" in done.stderr
-    assert (done.returncode, trusted(project)) == (1, ["writer"])
+    assert "Trust the workflow small? [y/N]" in said.err
+    assert "Trust the persona writer? [y/N]" in said.err
+    assert "1 of 2 files that hide others are trusted" in said.err
+    assert (said.status, trusted(project)) == (1, ["writer"])
 
 
 def test_damaged_trust_is_named_with_its_repair(project: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from handrail.runtime.system import data_folder, default_store_path, state_folder
 from helpers.hooks import EVENTS, Shop, context, long_ago
-from helpers.program import PROGRAM, command
+from helpers.program import Said, command, handrail
 
 HEAVY = ("anyio", "cel_expr_python", "click", "jinja2", "mcp", "psycopg", "pydantic", "rich")
 
@@ -265,11 +265,9 @@ def test_a_session_that_is_not_about_the_run_may_stop(shop: Shop, tmp_path: Path
 # --- the program --------------------------------------------------------------------------------------------
 
 
-def asked(event: str, given: str, *words: str) -> "subprocess.CompletedProcess[str]":
+def asked(event: str, given: str, *words: str) -> Said:
     """How the program ends with this on its stdin."""
-    return subprocess.run(
-        [PROGRAM, "hook", event, *words], input=given, capture_output=True, text=True, timeout=60, check=False
-    )
+    return handrail("hook", event, *words, stdin=given)
 
 
 def test_the_program_answers_a_client_in_one_line_of_json(shop: Shop) -> None:
@@ -282,9 +280,9 @@ def test_the_program_answers_a_client_in_one_line_of_json(shop: Shop) -> None:
 
     done = asked("edit", json.dumps(given), "--client=claude", "--face", "steps")
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
-    assert done.stdout.count("\n") == 1
+    assert (done.status, done.err) == (0, "")
+    assert json.loads(done.out)["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert done.out.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -301,9 +299,9 @@ def test_the_program_answers_a_client_in_one_line_of_json(shop: Shop) -> None:
 def test_what_a_hook_does_not_understand_stops_no_client(words: list[str], given: str) -> None:
     done = asked(words[0] if words else "", given, *words[1:])
 
-    assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr.startswith("handrail hook: ")
-    assert done.stderr.count("\n") == 1
+    assert (done.status, done.out) == (0, "")
+    assert done.err.startswith("handrail hook: ")
+    assert done.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -319,8 +317,8 @@ def test_a_store_that_is_none_stops_no_client(shop: Shop, event: str) -> None:
 
     done = asked(event, json.dumps(given), "--client", "claude")
 
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "cannot be asked: file is not a database" in done.stderr
+    assert (done.status, done.out) == (0, "")
+    assert "cannot be asked: file is not a database" in done.err
 
 
 def test_a_store_can_be_named_as_the_server_names_it(shop: Shop, tmp_path: Path) -> None:
@@ -331,7 +329,7 @@ def test_a_store_can_be_named_as_the_server_names_it(shop: Shop, tmp_path: Path)
 
     for address in (str(moved / "handrail.db"), f"sqlite://{moved}/handrail.db"):
         done = asked("session", given, "--client", "claude", "--store", address)
-        assert "Where you are" in done.stdout
+        assert "Where you are" in done.out
 
 
 def test_within_the_group_of_commands_it_is_the_same_and_tells_about_itself(shop: Shop) -> None:

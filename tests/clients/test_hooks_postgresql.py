@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from handrail.runtime.errors import NoServer
 from handrail.stores.sql.reader import open_read_only
 from helpers.hooks import Shop, context, refusal
 from helpers.postgres import Server
-from helpers.program import PROGRAM, Said, command
+from helpers.program import Said, command, handrail
 
 IDS = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 AWAY = "postgresql://ann:secret@127.0.0.1:1/handrail"
@@ -109,25 +108,18 @@ def test_a_schema_that_this_program_does_not_know_is_told(team: Shop) -> None:
     assert (store["status"], store["repair"]) == ("failed", "pip install --upgrade handrail")
 
 
-def hooked(shop: Shop, store: str) -> "subprocess.CompletedProcess[str]":
+def hooked(shop: Shop, store: str) -> Said:
     """How the program answers a client whose session begins."""
     given = json.dumps({"cwd": str(shop.root), "hook_event_name": "SessionStart"})
-    return subprocess.run(
-        [PROGRAM, "hook", "session", "--client", "claude", "--store", store],
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return handrail("hook", "session", "--client", "claude", "--store", store, stdin=given)
 
 
 def test_a_server_that_is_away_stops_no_client_and_tells_no_password(team: Shop) -> None:
     done = hooked(team, AWAY)
 
-    assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr.startswith("handrail hook: postgresql://ann@127.0.0.1:1/handrail cannot be reached: ")
-    assert "secret" not in done.stderr
+    assert (done.status, done.out) == (0, "")
+    assert done.err.startswith("handrail hook: postgresql://ann@127.0.0.1:1/handrail cannot be reached: ")
+    assert "secret" not in done.err
     with pytest.raises(NoServer) as away, open_read_only(AWAY):
         pass
     assert away.value.repair == RETRY
@@ -137,5 +129,5 @@ def test_the_program_answers_a_client_of_a_team(team: Shop) -> None:
     team.start()
     done = hooked(team, team.store)
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "Where you are" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert (done.status, done.err) == (0, "")
+    assert "Where you are" in json.loads(done.out)["hookSpecificOutput"]["additionalContext"]

@@ -1,7 +1,7 @@
 """The MCP Inspector, in both protocol eras, drives the real server over stdio and over HTTP."""
 
 import json
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,9 +9,9 @@ import pytest
 from handrail.app.faces import StepsStatus
 from handrail.engine.refusals import RefusalCode
 from helpers.foreign_clients import Inspector, Remote, Server
-from helpers.http_servers import site
+from helpers.http_servers import Site, site
 from helpers.requirement import requirement
-from helpers.servers import place
+from helpers.servers import Place, place
 
 pytestmark = pytest.mark.unmeasured
 
@@ -34,16 +34,25 @@ steps:
     task: Do that, and nothing else.
     contract: {artifacts: [patch]}
 """
-ERAS = ("legacy", "modern")
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Server:
-    """The server of a project that has a workflow of its own."""
-    folder = tmp_path / ".handrail" / "workflows"
-    folder.mkdir(parents=True)
-    (folder / "errand.yaml").write_text(ERRAND)
-    return Server(tmp_path)
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """A project that has a workflow of its own."""
+    return place(tmp_path_factory.mktemp("inspector"), errand=ERRAND)
+
+
+@pytest.fixture(scope="module")
+def served(at: Place) -> Iterator[Site]:
+    """A server that listens."""
+    with site(at) as made:
+        yield made
+
+
+@pytest.fixture(params=["legacy", "modern"])
+def remote(request: pytest.FixtureRequest, at: Place, served: Site) -> Inspector:
+    """The Inspector in each era, at that server."""
+    return Inspector(Remote(at.project, served.url("steps")), request.param)
 
 
 def _output(summary: str, artifact: str) -> dict[str, Any]:
@@ -55,21 +64,21 @@ def _output(summary: str, artifact: str) -> dict[str, Any]:
 @requirement("steps:tool.continue")
 @requirement("steps:reply.closed")
 @requirement("steps:res.status")
-@pytest.mark.parametrize("era", ERAS)
-def test_the_inspector_walks_a_run_to_its_end(server: Server, era: str) -> None:
-    inspector = Inspector(server, era)
+def test_the_inspector_walks_a_run_to_its_end_over_both_transports(remote: Inspector, at: Place) -> None:
+    """It starts the run at a server that it has started itself, and goes on at the one that listens."""
+    own = Inspector(Server(at.project, ("--store", str(at.store))), remote.era)
 
-    first = inspector.call(template_name="errand", inputs={"wish": "tea"})["structuredContent"]
+    first = own.call(template_name="errand", inputs={"wish": "tea"})["structuredContent"]
     assert (first["status"], first["next_step_contract"]["step_name"]) == ("ok", "understand")
     note = _output("A cup of tea, with milk", "note")
-    second = inspector.call(step_token=first["new_step_token"], model_output_so_far=note)["structuredContent"]
+    second = remote.call(step_token=first["new_step_token"], model_output_so_far=note)["structuredContent"]
     assert (second["status"], second["next_step_contract"]["step_name"]) == ("ok", "fulfil")
     patch = _output("The tea is made", "patch")
-    last = inspector.call(step_token=second["new_step_token"], model_output_so_far=patch)
+    last = own.call(step_token=second["new_step_token"], model_output_so_far=patch)
     assert last["structuredContent"]["status"] == StepsStatus.TASK_CLOSED
     assert last["structuredContent"]["synthesis"]["outcome_summary"] == "The tea is made"
     assert last["content"][0]["text"].startswith("status **task_closed**")
-    [content] = inspector.result("resources/read", "--uri", f"workflow-status://{first['execution_id']}")[
+    [content] = remote.result("resources/read", "--uri", f"workflow-status://{first['execution_id']}")[
         "contents"
     ]
     assert content["mimeType"] == "application/json"
@@ -80,34 +89,28 @@ def test_the_inspector_walks_a_run_to_its_end(server: Server, era: str) -> None:
 
 @requirement("steps:tool.one")
 @requirement("steps:tool.names")
-def test_the_inspector_finds_no_error_in_the_tool_as_it_is_listed(server: Server) -> None:
-    done = Inspector(server, "modern").run("tools/list", "--strict")
+def test_the_inspector_finds_no_error_in_the_tools_as_they_are_listed(
+    remote: Inspector, at: Place, served: Site
+) -> None:
+    listed = {
+        face: Inspector(Remote(at.project, served.url(face)), remote.era).run("tools/list", "--strict")
+        for face in ("spells", "steps")
+    }
 
-    assert done.returncode == 0, done.stderr
-    [tool] = json.loads(done.stdout)["result"]["tools"]
+    assert {face: (done.returncode, done.stderr) for face, done in listed.items() if done.returncode} == {}
+    tools = {face: json.loads(done.stdout)["result"]["tools"] for face, done in listed.items()}
+    assert tools["spells"][0]["name"] == "accio"
+    [tool] = tools["steps"]
     assert tool["name"] == "workflow_next_step"
     assert tool["outputSchema"]["required"] == ["status"]
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_the_inspector_finds_no_error_in_the_tools_of_any_face_over_http(era: str, tmp_path: Path) -> None:
-    at = place(tmp_path)
-    with site(at) as served:
-        for face, first in {"spells": "accio", "steps": "workflow_next_step"}.items():
-            done = Inspector(Remote(at.project, served.url(face)), era).run("tools/list", "--strict")
-            assert done.returncode == 0, done.stderr
-            assert json.loads(done.stdout)["result"]["tools"][0]["name"] == first
-        started = Inspector(Remote(at.project, served.url("steps")), era).call(template_name="brief")
-
-    assert started["structuredContent"]["status"] == StepsStatus.OK
-
-
 @requirement("steps:tool.forms")
 @requirement("steps:reply.status")
-def test_the_inspector_shows_a_refusal_as_an_answer(server: Server) -> None:
+def test_the_inspector_shows_a_refusal_as_an_answer(at: Place) -> None:
     """5 is how it ends when a tool has said no; what the tool said is still on stdout."""
     words = ("--tool-name", "workflow_next_step", "--tool-arg", "goal=tea")
-    done = Inspector(server, "legacy").run("tools/call", *words)
+    done = Inspector(Server(at.project), "legacy").run("tools/call", *words)
 
     assert done.returncode == 5
     told = json.loads(done.stdout)["result"]
@@ -120,10 +123,10 @@ def test_the_inspector_shows_a_refusal_as_an_answer(server: Server) -> None:
 
 
 @requirement("steps:res.listed")
-def test_the_inspector_lists_what_takes_an_argument(server: Server) -> None:
-    templates = Inspector(server, "modern").result("resources/templates/list")["resourceTemplates"]
+def test_the_inspector_lists_what_takes_an_argument(at: Place) -> None:
+    found = Inspector(Server(at.project), "modern").result("resources/templates/list")
 
-    assert [template["uriTemplate"] for template in templates] == [
+    assert [template["uriTemplate"] for template in found["resourceTemplates"]] == [
         "persona://{agent}",
         "current-step://{execution_id}",
         "workflow-status://{execution_id}",
@@ -132,21 +135,14 @@ def test_the_inspector_lists_what_takes_an_argument(server: Server) -> None:
     ]
 
 
-def test_the_inspector_lists_a_prompt_for_each_workflow_and_gets_one(server: Server) -> None:
-    listed = Inspector(server, "legacy").result("prompts/list")["prompts"]
+def test_the_inspector_lists_a_prompt_for_each_workflow_and_gets_one(at: Place, served: Site) -> None:
+    remote = Remote(at.project, served.url("steps"))
+    listed = Inspector(remote, "legacy").result("prompts/list")["prompts"]
     words = ("--prompt-name", "errand", "--prompt-args", "wish=tea")
-    got = Inspector(server, "modern").result("prompts/get", *words)
+    got = Inspector(remote, "modern").result("prompts/get", *words)
 
-    assert [prompt["name"] for prompt in listed] == [
-        "bug-fix",
-        "code-review",
-        "docs",
-        "errand",
-        "feature",
-        "refactor",
-        "release",
-        "resume",
-    ]
-    assert [argument["name"] for argument in listed[3]["arguments"]] == ["wish", "goal"]
+    between = ["bug-fix", "code-review", "docs", "errand", "feature", "refactor", "release"]
+    assert [prompt["name"] for prompt in listed] == ["brief", *between, "walk", "resume"]
+    assert [argument["name"] for argument in listed[4]["arguments"]] == ["wish", "goal"]
     [message] = got["messages"]
     assert '{"template_name": "errand", "inputs": {"wish": "tea"}}' in message["content"]["text"]

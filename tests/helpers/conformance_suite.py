@@ -1,6 +1,7 @@
 """The conformance suite of the protocol, started as its authors start it; its scenarios and findings."""
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import Final, TypeAlias
 
 import pytest
 
-from helpers.foreign_clients import PACKAGES, SECONDS, node
+from helpers.foreign_clients import COMPILED, PACKAGES, SECONDS, node
 
 CLI: Final = PACKAGES / "conformance" / "dist" / "index.js"
 _FOUND: Final = re.compile(r"server-(.+?)-\d{4}-\d\d-\d\dT[\d-]+Z")
@@ -34,7 +35,8 @@ def judged(url: str, revision: str, folder: Path) -> Checks:
     if not CLI.exists():
         pytest.fail(f"{CLI.parents[1].name} is missing: run tools/setup packages", pytrace=False)
     words = ("server", "--url", url, "--requirements", revision, "-o", str(folder))
-    subprocess.run((node(), CLI, *words), capture_output=True, timeout=SECONDS, check=False)
+    env = {**os.environ, **COMPILED}
+    subprocess.run((node(), CLI, *words), env=env, capture_output=True, timeout=SECONDS, check=False)
     named = {found[1]: path for path in folder.iterdir() if (found := _FOUND.fullmatch(path.name))}
     return {name: _read(path / "checks.json") for name, path in named.items()}
 

@@ -13,12 +13,15 @@ import pytest
 from helpers.program import PROGRAM
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FOLDER = ROOT / ".node"
+FOLDER = (ROOT / ".node").resolve()  # through a link, the Inspector would not see that it is the program
 NODE = FOLDER / "node"
 PACKAGES = FOLDER / "node_modules" / "@modelcontextprotocol"
 
 SECONDS = 120
 """How long a client may take before it counts as stuck."""
+
+COMPILED = {"NODE_COMPILE_CACHE": str(ROOT / ".pytest_cache" / "node")}
+"""Where Node keeps what it has compiled: a fifth of the time that these clients take to start."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Remote:
 def node() -> str:
     """The Node that the clients run on."""
     if not NODE.exists():
-        pytest.fail(f"{FOLDER.name} is missing: run tools/setup packages", pytrace=False)
+        pytest.fail(".node is missing: run tools/setup packages", pytrace=False)
     return str(NODE)
 
 
@@ -64,6 +67,7 @@ def run_script(script: Path, job: Mapping[str, Any], folder: Path | None = None)
         (node(), script, FOLDER / "package.json"),
         input=json.dumps(job),
         cwd=folder,
+        env={**os.environ, **COMPILED},
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -96,6 +100,7 @@ class Inspector:
         return subprocess.run(
             (node(), CLI, *_target(self.server), *told, *words),
             cwd=self.server.project,
+            env={**os.environ, **COMPILED},
             capture_output=True,
             text=True,
             timeout=SECONDS,

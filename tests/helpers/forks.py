@@ -191,6 +191,7 @@ def main(number: int, measured: Mapping[str, str]) -> None:
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     heard: dict[int, int] = {}
     while True:
         ready, _, _ = select.select([asked.fileno(), woken], [], [])

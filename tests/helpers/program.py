@@ -3,18 +3,21 @@
 import json
 import os
 import pty
+import signal
 import subprocess
-from contextlib import chdir
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from threading import Timer
+from typing import IO, Any
 
 from click.testing import CliRunner
 
 from handrail.cli.main import cli
 from helpers import forks
-from helpers.forks import Forked, imported, suits
+from helpers.forks import Forked, Served, imported, served, suits
 
 PROGRAM = forks.PROGRAM
 SECONDS = 60
@@ -37,21 +40,82 @@ class Said:
         return data
 
 
-def handrail(*words: str | Path, cwd: Path | None = None, **env: str) -> Said:
-    """Run `handrail` with these words; it must end within a minute."""
+def handrail(
+    *words: str | Path, cwd: Path | None = None, stdin: str = "", typed: str = "", **env: str
+) -> Said:
+    """Run `handrail` with these words; it must end within a minute.
+
+    It reads `stdin` from a file, or what is `typed` from a terminal.
+    """
     given, at = {**os.environ, **env}, cwd or Path.cwd()
-    with Path(os.devnull).open() as none, TemporaryFile("w+") as out, TemporaryFile("w+") as err:
+    with _input(stdin, typed) as source, TemporaryFile("w+") as out, TemporaryFile("w+") as err:
         if suits(PROGRAM, given):
-            streams = [file.fileno() for file in (none, out, err)]
+            streams = [source, out.fileno(), err.fileno()]
             status = Forked([*map(str, words)], given, at, streams).wait(SECONDS)
         else:
             command = [PROGRAM, *words]
             status = subprocess.run(
-                command, cwd=at, env=given, stdin=none, stdout=out, stderr=err, timeout=SECONDS, check=False
+                command, cwd=at, env=given, stdin=source, stdout=out, stderr=err, timeout=SECONDS, check=False
             ).returncode
         out.seek(0)
         err.seek(0)
         return Said(status, out.read(), err.read())
+
+
+@contextmanager
+def _input(stdin: str, typed: str) -> Iterator[int]:
+    """A descriptor to read this from."""
+    if typed:
+        ours, theirs = pty.openpty()
+        os.write(ours, typed.encode())
+        yield theirs
+        os.close(ours)
+        os.close(theirs)
+    else:
+        with TemporaryFile("w+") as file:
+            file.write(stdin)
+            file.seek(0)
+            yield file.fileno()
+
+
+@dataclass(frozen=True)
+class Running:
+    """A command that goes on until it is stopped."""
+
+    process: Served
+    errors: IO[str]
+
+    def line(self) -> str:
+        """The next line that it prints."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().decode()
+
+    def interrupt(self) -> None:
+        """Send it what Ctrl-C sends."""
+        self.process.send_signal(signal.SIGINT)
+
+    def end(self) -> Said:
+        """Wait for its end; what it has said since the last line."""
+        assert self.process.stdout is not None
+        out = self.process.stdout.read().decode()
+        status = self.process.wait(SECONDS)
+        self.errors.seek(0)
+        return Said(status, out, self.errors.read())
+
+
+@contextmanager
+def running(*words: str, cwd: Path | None = None) -> Iterator[Running]:
+    """Start `handrail` with these words; it is killed after a minute, and at the end of the block."""
+    with TemporaryFile("w+") as errors:
+        process = served((str(PROGRAM), *words), os.environ, cwd or Path.cwd(), errors.fileno())
+        limit = Timer(SECONDS, process.send_signal, [signal.SIGKILL])
+        with process:
+            try:
+                limit.start()
+                yield Running(process, errors)
+            finally:
+                limit.cancel()
+                process.send_signal(signal.SIGKILL)
 
 
 def command(*words: str | Path, cwd: Path) -> Said:

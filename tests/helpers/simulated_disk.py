@@ -7,6 +7,7 @@ confirmed survive not at all, by half, or whole.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import compress, product
 from typing import Final
 
@@ -76,7 +77,7 @@ class Simulated:
     def names(self, folder: str) -> tuple[str, ...]:
         if folder and self._at(folder) not in {None, FOLDER}:
             raise UnsafePath(f"`{folder}` is no folder", "remove it")
-        return tuple(sorted(base_name(path) for path in self.names_now if parent_folder(path) == folder))
+        return tuple(sorted(base_name(path) for path in self.names_now if _parent(path) == folder))
 
     def stamp(self, path: str) -> object:
         try:
@@ -187,10 +188,10 @@ class Simulated:
 
     def _kept(self) -> Iterator[list[Renamed]]:
         changes = self.pending
-        yield from (changes[:count] for count in range(len(changes) + 1))
         if len(changes) <= MOST:
             yield from (list(compress(changes, keep)) for keep in product((0, 1), repeat=len(changes)))
             return
+        yield from (changes[:count] for count in range(len(changes) + 1))
         for one in changes:
             yield [one]
             for other in changes:
@@ -244,6 +245,10 @@ class Simulated:
         self.pending = kept[::-1]
 
 
+_parent = cache(parent_folder)
+"""Asked millions of times for the same few paths."""
+
+
 def _apply(names: dict[str, int], change: Renamed) -> None:
     names.pop(change.old, None)
     if change.new:
@@ -254,9 +259,9 @@ def _reached(names: dict[str, int]) -> dict[str, int]:
     """The names that every folder above leads to."""
     folders = {""}
     for path in sorted(path for path, number in names.items() if number == FOLDER):
-        if parent_folder(path) in folders:
+        if _parent(path) in folders:
             folders.add(path)
-    return {path: number for path, number in names.items() if parent_folder(path) in folders}
+    return {path: number for path, number in names.items() if _parent(path) in folders}
 
 
 def _image(names: dict[str, int], data: dict[int, bytes]) -> Simulated:
