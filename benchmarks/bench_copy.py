@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from fill import fill
-from handrail.app.stores import Stores
+from handrail.app.stores import copy_store
 from handrail.runtime.store_address import DatabaseUrl, StoreLocation
 from handrail.stores.sql.sqlite import SqliteDatabase
 from rounds import report
@@ -24,7 +24,7 @@ SIZES: Final = (LARGEST // 10, LARGEST)
 def seconds(source: StoreLocation, target: StoreLocation) -> float:
     """How long it takes to copy a store."""
     began = time.perf_counter()
-    Stores().copy_store(source, target, lambda *_: None)
+    copy_store(source, target, lambda *_: None)
     return time.perf_counter() - began
 
 
