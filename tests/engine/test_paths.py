@@ -1,10 +1,7 @@
-from itertools import islice
-
 import pytest
 
-from handrail.engine.model import Move, Requirements, Workflow
+from handrail.engine.model import Requirements, Workflow
 from handrail.engine.paths import (
-    enumerate_paths,
     find_path_placeholders,
     find_requirements,
     find_shortest_paths,
@@ -198,57 +195,6 @@ def test_the_rows_of_each_state_are_those_of_all_its_triggers() -> None:
         "Right": ["end"],
         "Over": [],
     }
-
-
-def test_every_way_is_told_in_the_order_of_the_rows() -> None:
-    small = workflow(
-        """
-workflow: small
-version: 1
-authority: sql
-states: {Home: {}, Away: {}, Over: {terminal: true}}
-transitions:
-  - {id: out, from: Home, trigger: out, to: Away}
-  - {id: end, from: Home, trigger: end, to: Over}
-  - {id: back, from: Away, trigger: back, to: Home}
-  - {id: stop, from: Away, trigger: stop, to: Over}
-"""
-    )
-    out, end = Move("out", "Home", "Away"), Move("end", "Home", "Over")
-    back, stop = Move("back", "Away", "Home"), Move("stop", "Away", "Over")
-    assert list(enumerate_paths(small)) == [(out, back, end), (out, stop), (end,)]
-
-
-def test_a_way_that_goes_round_ends_where_every_move_has_been_made() -> None:
-    circle = workflow(
-        """
-workflow: circle
-version: 1
-authority: sql
-states: {One: {}, Two: {}}
-transitions:
-  - {id: there, from: One, trigger: go, to: Two}
-  - {id: back, from: Two, trigger: go, to: One}
-"""
-    )
-    assert list(enumerate_paths(circle)) == [(Move("there", "One", "Two"), Move("back", "Two", "One"))]
-
-
-def test_ways_are_found_one_by_one_however_many_there_are() -> None:
-    names = [f"S{number}" for number in range(12)]
-    rows = [
-        f"  - {{id: {one}-{two}, from: {one}, trigger: {two}, to: {two}}}"
-        for one in names
-        for two in names
-        if one != two
-    ]
-    states = ", ".join(f"{name}: {{}}" for name in names)
-    text = "\n".join(
-        ["workflow: all", "version: 1", "authority: sql", f"states: {{{states}}}", "transitions:", *rows]
-    )
-    ways = list(islice(enumerate_paths(workflow(text)), 5))
-    assert len(set(ways)) == 5
-    assert ways[0][0] == Move("S0-S1", "S0", "S1")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from handrail.engine.model import (
     Describe,
     Effect,
     FactReference,
-    Move,
     Requirements,
     ToState,
     ToVariable,
@@ -139,19 +138,6 @@ def find_shortest_paths(
                 paths[target] = (*paths[state], row.id)
                 todo += [(target, behind) for behind in outgoing[target]]
     return paths
-
-
-def enumerate_paths(workflow: Workflow) -> Iterator[tuple[Move, ...]]:
-    """Yield every path from the first state that takes no move twice and ends where no move is left."""
-    rows = group_rows_by_state(workflow)
-    stack: list[tuple[str, tuple[Move, ...]]] = [(workflow.initial, ())]
-    while stack:
-        state, path = stack.pop()
-        moves = [Move(row.id, state, target) for row in rows[state] for target in list_targets(workflow, row)]
-        onward = [move for move in moves if move not in path]
-        if not onward:
-            yield path
-        stack += [(move.target, (*path, move)) for move in reversed(onward)]
 
 
 def group_rows_by_state(workflow: Workflow) -> Mapping[str, tuple[Transition, ...]]:
