@@ -54,12 +54,12 @@ def test_the_table_shows_the_minutes_beside_the_budget_and_says_what_is_over() -
         Row("demo", 0.1, 0.5, passed=False),
     ]
 
-    assert runner.table(rows).splitlines() == [
+    assert runner.table(rows, 7.5).splitlines() == [
         "part        minutes   budget  verdict",
         "setup          0.50     3.00  ok",
         "tests          7.25     6.00  over",
         "demo           0.10     0.50  failed",
-        "all            7.85     9.50",
+        "all            7.50     9.50",
     ]
 
 
@@ -74,7 +74,7 @@ def test_the_minutes_of_the_set_up_are_those_of_its_stamp(tmp_path: Path) -> Non
 def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert runner.main(["lnit"]) == 2
     assert capsys.readouterr().err == (
-        "no such part: lnit; there are lint, types, imports, docs, tests, demo, quick, clients\n"
+        "no such part: lnit; there are lint, types, imports, docs, collect, demo, tests, quick, clients\n"
     )
 
 

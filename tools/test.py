@@ -1,8 +1,8 @@
 """What `make test` runs: every part to its end, each with its minutes beside its budget.
 
-`python tools/test.py [PART ...]` runs the named parts only. A failed part prints its output and the rest
-goes on, so that one run shows every failure; exit 1 if there was one. A part over its budget is reported, and
-is no failure.
+`python tools/test.py [PART ...]` runs the named parts only. Parts that keep one core busy run two at a time,
+then those that use both. A failed part prints its output and the rest goes on, so that one run shows every
+failure; exit 1 if there was one. A part over its budget is reported, and is not a failure.
 """
 
 import os
@@ -11,6 +11,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -37,6 +38,9 @@ PARTS: Final[Mapping[str, tuple[Command, ...]]] = {
     "types": ((PYTHON, "-m", "mypy"),),
     "imports": ((".venv/bin/lint-imports",),),
     "docs": ((PYTHON, "tools/docs.py", "--check"),),
+    # pytest compiles each test file once here, instead of once in each process that runs tests.
+    "collect": ((PYTHON, "-m", "pytest", "--collect-only", "-qq", f"--ignore={AGENTS}"),),
+    "demo": ((".venv/bin/handrail", "demo"),),
     "tests": (
         (PYTHON, "-m", "compileall", "-q", "src"),
         (PYTHON, "-m", "coverage", "erase"),
@@ -56,7 +60,6 @@ PARTS: Final[Mapping[str, tuple[Command, ...]]] = {
         (PYTHON, "-m", "coverage", "combine", "--quiet"),
         (PYTHON, "tools/coverage_gate.py"),
     ),
-    "demo": ((".venv/bin/handrail", "demo"),),
 }
 """The commands of each part of `make test`; the first that fails ends its part."""
 
@@ -68,6 +71,10 @@ ASKED: Final[Mapping[str, tuple[Command, ...]]] = {
 
 `make quick` leaves out what is marked `unmeasured`: tests that do very often what others do once.
 """
+
+
+ALONE: Final = frozenset({"tests", "quick", "clients"})
+"""Parts that use both cores, so that nothing runs beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +125,25 @@ def _runs(command: Command) -> bool:
     return done.returncode == 0
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The rows under a heading, and their sum."""
+def run_parts(wanted: Sequence[str], budget: Mapping[str, float]) -> list[Row]:
+    """Run parts: those that keep one core busy two at a time, then the others. The rows are as wanted."""
+    parts = {**PARTS, **ASKED}
+
+    def run(part: str) -> Row:
+        return run_part(part, parts[part], budget[part])
+
+    beside = [part for part in wanted if part not in ALONE]
+    with ThreadPoolExecutor(2) as pool:
+        rows = dict(zip(beside, pool.map(run, beside), strict=True))
+    rows |= {part: run(part) for part in wanted if part in ALONE}
+    return [rows[part] for part in wanted]
+
+
+def table(rows: Sequence[Row], total: float) -> str:
+    """The rows under a heading, and the minutes of the whole run: some parts run beside others."""
     lines = [f"{'part':<10}{'minutes':>9}{'budget':>9}  verdict"]
     lines += [f"{row.part:<10}{row.minutes:>9.2f}{row.budget:>9.2f}  {row.verdict}" for row in rows]
-    total, budget = sum(row.minutes for row in rows), sum(row.budget for row in rows)
+    budget = sum(row.budget for row in rows)
     return "\n".join([*lines, f"{'all':<10}{total:>9.2f}{budget:>9.2f}"])
 
 
@@ -133,9 +154,10 @@ def main(wanted: Sequence[str]) -> int:
     if unknown := [part for part in wanted if part not in parts]:
         print(f"no such part: {', '.join(unknown)}; there are {', '.join(parts)}", file=sys.stderr)
         return 2
-    rows = [] if wanted else [setup_row(ROOT / ".venv" / ".ready", budget["setup"])]
-    rows += [run_part(part, parts[part], budget[part]) for part in wanted or PARTS]
-    print(table(rows))
+    began, rows = time.monotonic(), [] if wanted else [setup_row(ROOT / ".venv" / ".ready", budget["setup"])]
+    before = sum(row.minutes for row in rows)
+    rows += run_parts(list(wanted or PARTS), budget)
+    print(table(rows, before + (time.monotonic() - began) / 60))
     return 0 if all(row.passed for row in rows) else 1
 
 
