@@ -16,6 +16,7 @@ from pathlib import Path
 
 from handrail.runtime.errors import Fault, SyncFailed
 from helpers import faulty_disk
+from helpers.crash import prepare_to_fork
 from helpers.sqlite_faults import child
 from helpers.task_project import Project
 
@@ -90,4 +91,5 @@ def main(words: Sequence[str]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
+    prepare_to_fork()
     sys.stdout.write(json.dumps(main(sys.argv[1:])))

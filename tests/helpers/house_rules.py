@@ -144,11 +144,12 @@ def workflow_names(source: str, names: frozenset[str]) -> list[Finding]:
     A whole string, or a whole piece of an f-string, is one of the names; a name made of several words is
     found inside a longer string and as an identifier too. Docstrings may speak of anything.
     """
-    tree = ast.parse(source)
+    nodes = list(ast.walk(ast.parse(source)))
     compound = frozenset(name for name in names if re.search(r"[_-]", name))
-    documented = {id(text) for text in _docstrings(tree)}
+    # Every string that is a statement: of modules, classes and functions, and below an attribute.
+    documented = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
             found += [Finding(node.lineno, f"names {name}") for name in _named(node.value, names, compound)]
         elif (identifier := _identifier(node)) in compound:
@@ -161,19 +162,16 @@ def _named(text: str, names: frozenset[str], compound: frozenset[str]) -> set[st
     return whole | (set(re.findall(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+", text)) & compound)
 
 
-def _docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
-    """Every string that stands as a statement: of modules, classes and functions, and below an attribute."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            yield node.value
-
-
 def _identifier(node: ast.AST) -> str:
     match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
-            return name
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return name
+        case ast.Name():
+            return node.id
+        case ast.Attribute():
+            return node.attr
+        case ast.arg():
+            return node.arg
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return node.name
         case _:
             return ""
 

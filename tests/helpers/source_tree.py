@@ -1,11 +1,13 @@
 """The tree of the source as data: modules, folders, imports and names, read from the files."""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+_INDENTED_IMPORT: Final = re.compile(r"^[ \t]+(import|from)\b", re.MULTILINE)
 SOURCE: Final = Path(__file__).resolve().parents[2] / "src" / "handrail"
 
 
@@ -38,6 +40,8 @@ def repeated_names(least: int) -> dict[str, int]:
 
 def imports_inside_functions(source: str) -> Iterator[int]:
     """The lines of imports inside functions."""
+    if not _INDENTED_IMPORT.search(source):
+        return
     for function in ast.walk(ast.parse(source)):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             for node in ast.walk(function):

@@ -29,6 +29,7 @@ from handrail.runtime.turn import Call, take_turn
 from handrail.stores.sql.runs import SqliteRuns
 from handrail.stores.sql.schema import Execute
 from handrail.stores.sql.sqlite import SqliteDatabase, SqliteFaults
+from helpers.crash import prepare_to_fork
 from helpers.stores import begun, followed
 from helpers.turns import ENDLESS, Desk, pinned
 
@@ -204,4 +205,5 @@ def main(words: Sequence[str]) -> object:
 
 
 if __name__ == "__main__":
+    prepare_to_fork()
     sys.stdout.write(json.dumps(main(sys.argv[1:])))

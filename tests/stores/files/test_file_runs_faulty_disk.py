@@ -7,6 +7,8 @@ import pytest
 from helpers.crash import Record
 from helpers.store_programs import broken_folder
 
+pytestmark = pytest.mark.unmeasured
+
 
 @pytest.mark.parametrize(
     ("what", "told"),
