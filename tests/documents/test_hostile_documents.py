@@ -44,26 +44,6 @@ def test_without_an_enemy_the_plan_is_sound() -> None:
     )
 
 
-@pytest.mark.parametrize("document", ALL, ids=lambda document: document.name)
-def test_the_links_of_a_hostile_document_are_links_and_bounded(document: Hostile) -> None:
-    text = _text(document)
-
-    links = limit_links(find_new_links(text, ""))
-
-    assert sum(len(format_link_line(link).encode()) for link in links) <= MAX_LINK_LIST_BYTES
-    assert all(link.startswith(("https://", "http://")) and len(link) <= MAX_LINK_LENGTH for link in links)
-    assert all(link.isprintable() and not set(link) & set(' <>"`{}|^\\') for link in links)
-    assert find_new_links(text, "\n".join(links)) == find_new_links(text, "")[len(links) :]
-
-
-@pytest.mark.parametrize("document", ALL, ids=lambda document: document.name)
-def test_a_hostile_list_hides_no_link_but_those_that_are_lines_of_it(document: Hostile) -> None:
-    refs = _text(document)
-    lines = [line.strip() for line in refs.removeprefix("\ufeff").split("\n")]
-
-    assert find_new_links(ISSUE, refs) == (() if ISSUE in lines else (ISSUE,))
-
-
 def test_no_order_in_a_plan_makes_a_link_but_the_one_that_is_one() -> None:
     given = {
         link for document in ALL[: len(ORDERS) * len(PLACES)] for link in find_links(document.data.decode())
@@ -73,9 +53,30 @@ def test_no_order_in_a_plan_makes_a_link_but_the_one_that_is_one() -> None:
 
 
 @pytest.mark.parametrize("document", ALL, ids=lambda document: document.name)
-def test_the_criteria_of_a_hostile_document_are_no_more_than_it_has_and_it_stays(document: Hostile) -> None:
+def test_what_is_read_of_a_hostile_document_has_bounds(document: Hostile) -> None:
     text = _text(document)
 
+    _links_are_links_and_bounded(text)
+    _a_list_hides_no_link_but_its_own_lines(text)
+    _criteria_are_no_more_than_the_text_has_and_it_stays(text)
+
+
+def _links_are_links_and_bounded(text: str) -> None:
+    links = limit_links(find_new_links(text, ""))
+
+    assert sum(len(format_link_line(link).encode()) for link in links) <= MAX_LINK_LIST_BYTES
+    assert all(link.startswith(("https://", "http://")) and len(link) <= MAX_LINK_LENGTH for link in links)
+    assert all(link.isprintable() and not set(link) & set(' <>"`{}|^\\') for link in links)
+    assert find_new_links(text, "\n".join(links)) == find_new_links(text, "")[len(links) :]
+
+
+def _a_list_hides_no_link_but_its_own_lines(refs: str) -> None:
+    lines = [line.strip() for line in refs.removeprefix("\ufeff").split("\n")]
+
+    assert find_new_links(ISSUE, refs) == (() if ISSUE in lines else (ISSUE,))
+
+
+def _criteria_are_no_more_than_the_text_has_and_it_stays(text: str) -> None:
     known = parse_criteria(text)
     after = check_off_criteria(text, text, "tasks/x")
 
@@ -85,11 +86,9 @@ def test_the_criteria_of_a_hostile_document_are_no_more_than_it_has_and_it_stays
     assert _unmarked(after.text) == _unmarked(text)
 
 
-@pytest.mark.parametrize("place", ["above the plan", "in a fence", "in a comment", "in front matter"])
 @pytest.mark.parametrize("order", ORDERS)
-def test_an_order_beside_the_criteria_is_none_and_checks_none_off(order: str, place: str) -> None:
-    text = PLACES[place].replace("{}", ORDERS[order])
-
-    assert parse_criteria(text) == parse_criteria(SOUND)
+def test_an_order_beside_the_criteria_is_none_and_checks_none_off(order: str) -> None:
+    for place in ("above the plan", "in a fence", "in a comment", "in front matter"):
+        assert parse_criteria(PLACES[place].replace("{}", ORDERS[order])) == parse_criteria(SOUND), place
     assert check_off_criteria(SOUND, ORDERS[order], "tasks/x").text == SOUND
     assert check_off_criteria("", ORDERS[order], "").unmatched == ()
