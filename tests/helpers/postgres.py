@@ -108,11 +108,14 @@ class Server:
     def fresh(self, template: str = "template0") -> str:
         """The URL of a new database, which nobody else has: empty, or a copy of another one.
 
-        To copy the files takes half the processor time of PostgreSQL's own way through its log.
+        To copy the files takes half the processor time of the way through its log, which PostgreSQL takes by
+        itself since version 15.
         """
         name = f"t_{secrets.token_hex(8)}"
-        order = sql.SQL("CREATE DATABASE {} TEMPLATE {} OWNER {} STRATEGY file_copy")
-        self._order(order.format(*map(sql.Identifier, (name, template, OWNER))))
+        order = sql.SQL("CREATE DATABASE {} TEMPLATE {} OWNER {}")
+        with psycopg.connect(self.url("postgres", ADMIN), autocommit=True) as admin:
+            copying = sql.SQL(" STRATEGY file_copy" if admin.info.server_version >= 150_000 else "")
+            admin.execute(order.format(*map(sql.Identifier, (name, template, OWNER))) + copying)
         return self.url(name)
 
     def drop(self, url: str) -> None:
