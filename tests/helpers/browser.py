@@ -2,12 +2,12 @@
 
 import http.client
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO, Any, Final
+from typing import IO, Final
 
-from playwright.sync_api import BrowserContext, Page, ViewportSize, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from helpers.forks import Served, served
 from helpers.http_servers import Answered
@@ -101,50 +101,11 @@ def dashboard(at: Place, *words: str, **env: str) -> Iterator[Pages]:
     assert said == "", said
 
 
-BLANK: Final = "about:blank"
-SIZE: Final[ViewportSize] = {"width": 1280, "height": 720}
-_LISTENERS: Final[list[tuple[Page, Any, Callable[..., None]]]] = []
-
-
-def tab(context: BrowserContext) -> Page:
-    """The tab that stays open, if the test has not used it yet; else a new one."""
-    first = context.pages[0]
-    return first if first.url == BLANK else context.new_page()
-
-
-def listen(page: Page, event: str, note: Callable[..., None]) -> None:
-    """Note events of a tab until the end of the test."""
-    listener: tuple[Page, Any, Callable[..., None]] = (page, event, note)
-    page.on(listener[1], note)
-    _LISTENERS.append(listener)
-
-
-def forget(context: BrowserContext) -> None:
-    """Close every tab but the first, and remove what the test has left: our pages keep nothing else.
-
-    The first goes to the empty page by itself and so keeps its process: a new tab takes 0.2 s of a processor.
-    """
-    first, *others = context.pages
-    for page in others:
-        page.close()
-    while _LISTENERS:
-        page, event, note = _LISTENERS.pop()
-        page.remove_listener(event, note)
-    context.clear_cookies()
-    context.clear_permissions()
-    if first.url != BLANK:
-        first.evaluate("location.replace('about:blank')")
-        first.wait_for_url(BLANK)
-    if first.viewport_size != SIZE:
-        first.set_viewport_size(SIZE)
-    first.emulate_media(reduced_motion="null")
-
-
 def entered(context: BrowserContext, pages: Pages, path: str = "") -> Page:
     """A page of a browser that was let in, empty unless a path is given."""
     context.request.get(pages.links[-1], max_redirects=0)
     pages.link()
-    page = tab(context)
+    page = context.new_page()
     if path:
         page.goto(pages.url + path)
     return page

@@ -4,8 +4,6 @@ from typing import Final
 
 from playwright.sync_api import Dialog, Page, Request
 
-from helpers.browser import listen
-
 _RUNS: Final = (
     "<script>{}</script>",
     "<img src=x onerror={}>",
@@ -88,11 +86,11 @@ class Watched:
 
     def __init__(self, page: Page, url: str) -> None:
         self.page, self.bad, self._url = page, list[str](), url
-        listen(page, "dialog", self._asks)
-        listen(page, "console", lambda message: self.bad.append(f"console {message.text}"))
-        listen(page, "pageerror", lambda error: self.bad.append(f"error {error}"))
-        listen(page, "popup", lambda popup: self.bad.append(f"popup {popup.url}"))
-        listen(page, "request", self._loads)
+        page.on("dialog", self._asks)
+        page.on("console", lambda message: self.bad.append(f"console {message.text}"))
+        page.on("pageerror", lambda error: self.bad.append(f"error {error}"))
+        page.on("popup", lambda popup: self.bad.append(f"popup {popup.url}"))
+        page.on("request", self._loads)
 
     def _asks(self, dialog: Dialog) -> None:
         self.bad.append(f"dialog {dialog.message}")

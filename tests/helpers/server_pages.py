@@ -4,7 +4,6 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import BrowserContext, Page
 
-from helpers.browser import tab
 from helpers.http_servers import Answered
 from helpers.tenants import Estate, token
 
@@ -21,7 +20,7 @@ def secret(house: Estate, *projects: str, scopes: tuple[str, ...] = ("run:read",
 
 def signed_in(context: BrowserContext, house: Estate, shown: str) -> Page:
     """A page of somebody who has shown this token."""
-    page = tab(context)
+    page = context.new_page()
     page.goto(url(house))
     page.get_by_label("Token").fill(shown)
     page.get_by_role("button", name="Enter").click()

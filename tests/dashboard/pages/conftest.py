@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
-from helpers.browser import CHROMIUM, FLAGS, SIZE, Pages, dashboard, forget
+from helpers.browser import CHROMIUM, FLAGS, Pages, dashboard
 from helpers.face_runs import Faces, five
 from helpers.large_workflow import large
 from helpers.program import command
@@ -41,14 +41,14 @@ def plain_window(browser: Browser) -> Iterator[BrowserContext]:
 def context(window: BrowserContext) -> Iterator[BrowserContext]:
     """A browser that knows nothing yet. What it cannot forget has no place in it: see `apart`."""
     yield window
-    forget(window)
+    _forget(window)
 
 
 @pytest.fixture
 def scriptless(plain_window: BrowserContext) -> Iterator[BrowserContext]:
     """The same without JavaScript."""
     yield plain_window
-    forget(plain_window)
+    _forget(plain_window)
 
 
 @pytest.fixture
@@ -59,11 +59,23 @@ def apart(browser: Browser) -> Iterator[BrowserContext]:
 
 def _opened(browser: Browser, *, scripts: bool) -> Iterator[BrowserContext]:
     """A profile, and a window of it with an empty tab, which stays."""
-    made = browser.new_context(java_script_enabled=scripts, viewport=SIZE)
+    made = browser.new_context(java_script_enabled=scripts)
     made.set_default_timeout(BOUND * 1000)
     made.new_page()
     yield made
     made.close()
+
+
+def _forget(context: BrowserContext) -> None:
+    """Close what a test has opened, and forget what its pages have left: our pages keep nothing else."""
+    stays, *others = context.pages
+    for page in others:
+        page.close()
+    context.clear_cookies()
+    context.clear_permissions()
+    session = context.new_cdp_session(stays)
+    session.send("Network.clearBrowserCache")
+    session.detach()
 
 
 @pytest.fixture

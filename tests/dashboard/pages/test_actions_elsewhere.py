@@ -24,10 +24,10 @@ def test_the_page_of_a_run_in_files_says_which_words_move_it_now(
 def test_the_command_that_a_page_names_shows_how_the_run_stands(
     context: BrowserContext, board: Pages, faces: Faces
 ) -> None:
-    page = entered(context, board)
     for face, says in (("skills", SESSION), ("planner", "whistle when the water boils")):
-        page.goto(f"{board.url}/runs/{faces.runs[face]}")
+        page = entered(context, board, f"/runs/{faces.runs[face]}")
         typed = page.locator("#now .copy code").last.inner_text()
         said = command(*typed.removeprefix("handrail ").split(), cwd=faces.at.folder)
 
         assert (said.status, says in said.out) == (0, True), typed
+        page.close()

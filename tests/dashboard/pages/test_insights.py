@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from handrail.app.insights import TABLE_NAMES
-from helpers.browser import Pages, dashboard, entered, listen
+from helpers.browser import Pages, dashboard, entered
 from helpers.history import lived, played
 from helpers.hostile_texts import Watched
 from helpers.printed_queries import PRINTED
@@ -167,7 +167,7 @@ def test_each_query_that_tells_how_runs_go_is_held(at: Place) -> None:
 def test_each_dashboard_has_its_charts_and_every_table(page: Page, shown: Pages) -> None:
     found: list[str | None] = []
     errors: list[str] = []
-    listen(page, "console", lambda message: errors.append(message.text))
+    page.on("console", lambda message: errors.append(message.text))
     page.goto(f"{shown.url}/insights")
     for board in page.locator(".tabs a").all_inner_texts():
         page.get_by_role("link", name=board).click()

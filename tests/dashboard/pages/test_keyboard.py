@@ -86,18 +86,19 @@ def test_whatever_is_chosen_is_seen_to_be(page: Page, shown: Pages) -> None:
         assert outline != "none"
 
 
+@pytest.mark.parametrize("path", PATHS)
 def test_no_page_is_wider_than_a_phone_and_every_field_has_a_name(
-    context: BrowserContext, shown: Pages
+    path: str, context: BrowserContext, shown: Pages
 ) -> None:
     page = entered(context, shown)
     page.set_viewport_size({"width": 360, "height": 740})
     page.emulate_media(reduced_motion="reduce")
+    page.goto(shown.url + path)
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
     unnamed = "[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]"
+    assert page.evaluate(f"{unnamed}.filter((one) => !one.labels.length).length") == 0
     empty = "[...document.querySelectorAll('a, button')].filter((one) => !one.textContent.trim()).length"
-    for path in PATHS:
-        page.goto(shown.url + path)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
-        assert page.evaluate(f"{unnamed}.filter((one) => !one.labels.length).length") == 0, path
-        assert page.evaluate(empty) == 0, path
-        assert page.locator("h1").count() == 1, path
-        assert page.evaluate("[...document.getAnimations()].length") == 0, path
+    assert page.evaluate(empty) == 0
+    assert page.locator("h1").count() == 1
+    assert page.evaluate("[...document.getAnimations()].length") == 0

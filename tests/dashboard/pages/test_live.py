@@ -60,7 +60,6 @@ def test_what_happened_while_a_page_was_on_its_way_is_not_missed(at: Place, cont
         page.goto(f"{pages.url}/runs/{first.run}")
 
         expect(page.locator(".step.is-running .step-name")).to_have_text("two")
-        page.unroute_all()
 
 
 def test_the_tabs_of_a_run_are_live_and_keep_what_somebody_has_opened(

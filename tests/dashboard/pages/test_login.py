@@ -14,7 +14,7 @@ from starlette.routing import Route, WebSocketRoute
 from handrail.dashboard.application import SECURITY_HEADERS, SecurityHeadersMiddleware, build_application
 from handrail.dashboard.login import Login, LoginLink, LoginMiddleware
 from handrail.dashboard.viewer import Dashboards
-from helpers.browser import Pages, dashboard, tab
+from helpers.browser import Pages, dashboard
 from helpers.history import history
 from helpers.servers import Place, place
 
@@ -140,7 +140,7 @@ def test_every_answer_forbids_what_pages_do_not_need(way: tuple[str, str], shown
 
 def test_a_link_lets_one_browser_in_and_never_again(shown: Pages, context: BrowserContext) -> None:
     link = shown.links[-1]
-    page = tab(context)
+    page = context.new_page()
     page.goto(link)
     shown.link()
     expect(page.get_by_role("heading", name="All runs")).to_be_visible()

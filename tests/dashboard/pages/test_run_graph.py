@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from helpers.browser import Pages, dashboard, entered, listen, live
+from helpers.browser import Pages, dashboard, entered, live
 from helpers.face_runs import Faces, steps
 from helpers.history import history
 from helpers.large_workflow import STATES
@@ -19,8 +19,8 @@ SPOT = "document.querySelector('#graph svg').getBoundingClientRect()"
 def page(context: BrowserContext, board: Pages) -> Iterator[Page]:
     """A page of a browser that was let in; it must have nothing to complain of."""
     made, complaints = entered(context, board), list[str]()
-    listen(made, "console", lambda message: complaints.append(message.text))
-    listen(made, "pageerror", lambda error: complaints.append(str(error)))
+    made.on("console", lambda message: complaints.append(message.text))
+    made.on("pageerror", lambda error: complaints.append(str(error)))
     yield made
     assert complaints == []
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from handrail.engine.lifecycle import CONTINUE
-from helpers.browser import Pages, dashboard, entered, listen
+from helpers.browser import Pages, dashboard, entered
 from helpers.history import History, history, played
 from helpers.program import command
 from helpers.servers import Pipe, Place, place
@@ -179,7 +179,7 @@ def test_markdown_is_rendered_and_nothing_in_it_runs_or_is_fetched(
     with dashboard(at) as pages:
         page = entered(context, pages)
         errors: list[str] = []
-        listen(page, "console", lambda message: errors.append(message.text))
+        page.on("console", lambda message: errors.append(message.text))
         page.goto(f"{pages.url}/runs/{run}/artifacts?n=1")
 
         assert page.locator(".prose h2").inner_text() == "Findings"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from helpers.browser import Pages, dashboard, entered, listen, live
+from helpers.browser import Pages, dashboard, entered, live
 from helpers.face_runs import Faces, good, planner, played, skills, spells
 from helpers.program import command
 from helpers.repositories import Repo
@@ -17,7 +17,7 @@ from helpers.servers import Pipe, Place
 def page(context: BrowserContext, board: Pages) -> Iterator[Page]:
     """A page of a browser that was let in; it must have nothing to complain of."""
     made, complaints = entered(context, board), list[str]()
-    listen(made, "console", lambda message: complaints.append(message.text))
+    made.on("console", lambda message: complaints.append(message.text))
     yield made
     assert complaints == []
 

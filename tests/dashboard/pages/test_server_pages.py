@@ -14,7 +14,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from handrail.engine.model import Lifecycle
-from helpers.browser import live, tab
+from helpers.browser import live
 from helpers.forks import served
 from helpers.http_servers import FACES
 from helpers.program import command
@@ -151,7 +151,7 @@ def test_without_tokens_the_server_tells_a_link_to_who_started_it(at: Place, con
         lines = [saying.readline() for _ in (*FACES, "pages")]
         found = re.fullmatch(r"handrail: pages at (http://127\.0\.0\.1:\d+)(/in/[\w-]+)\n", lines[-1])
         assert found, lines
-        page = tab(context)
+        page = context.new_page()
         page.goto(found[1])
         expect(page.get_by_text("The pages of this server open by a link")).to_be_visible()
         page.goto(found[1] + found[2])
