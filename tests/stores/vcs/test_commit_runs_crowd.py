@@ -11,7 +11,7 @@ pytestmark = pytest.mark.unmeasured
 
 
 @pytest.mark.parametrize(
-    ("kind", "processes", "times"), [("colocated", 4, 4), ("jj", 6, 2), ("git", 4, 10), ("git", 16, 4)]
+    ("kind", "processes", "times"), [("colocated", 4, 4), ("jj", 16, 2), ("git", 4, 10), ("git", 16, 4)]
 )
 def test_every_one_of_many_writers_is_counted_once(
     kind: str, processes: int, times: int, tmp_path: Path
