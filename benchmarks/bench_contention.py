@@ -40,14 +40,14 @@ def _saturated(folder: Path) -> float:
     for number in range(ROUNDS):
         fair.append(_ran(folder / f"full{number}.db", 8, Load(SECONDS)))
         unfair.append(_ran(folder / f"plain{number}.db", 8, Load(SECONDS, plain=True)))
-    rates = [_rate(told) for told in fair]
-    shares = [min(_counts(told)) / max(_counts(told)) for told in fair]
-    waits = [[wait * rate / 8 for wait in _sorted(told)] for told, rate in zip(fair, rates, strict=True)]
-    report("contention_8_errors", sum(one.errors for told in fair for one in told), 0)
+    rates = [_rate(answer) for answer in fair]
+    shares = [min(_counts(answer)) / max(_counts(answer)) for answer in fair]
+    waits = [[wait * rate / 8 for wait in _sorted(answer)] for answer, rate in zip(fair, rates, strict=True)]
+    report("contention_8_errors", sum(one.errors for answer in fair for one in answer), 0)
     report("contention_8_p99_in_rounds", median(_at(some, 0.99) for some in waits), 2.7)
     report("contention_8_max_in_rounds", max(some[-1] for some in waits), 13.5)
     report_least("contention_8_slowest_x_fastest", median(shares), 0.9)
-    gain = median(rates) / median(_rate(told) for told in unfair)
+    gain = median(rates) / median(_rate(answer) for answer in unfair)
     report_least("contention_8_throughput_x_plain", gain, 0.7)
     return median(rates)
 
@@ -59,12 +59,12 @@ def _calm(folder: Path, rate: float) -> None:
     shares: list[float] = []
     errors = 0
     for number in range(ROUNDS):
-        told = _ran(folder / f"calm{number}.db", 32, Load(SECONDS, 32 / rate))
-        fair.append(_sorted(told))
-        shares.append(min(_counts(told)) / max(_counts(told)))
-        errors += sum(one.errors for one in told)
-        told = _ran(folder / f"rough{number}.db", 32, Load(SECONDS, 32 / rate, plain=True))
-        plain.append(_sorted(told))
+        answer = _ran(folder / f"calm{number}.db", 32, Load(SECONDS, 32 / rate))
+        fair.append(_sorted(answer))
+        shares.append(min(_counts(answer)) / max(_counts(answer)))
+        errors += sum(one.errors for one in answer)
+        answer = _ran(folder / f"rough{number}.db", 32, Load(SECONDS, 32 / rate, plain=True))
+        plain.append(_sorted(answer))
     report("contention_32_errors", errors, 0)
     for name, part in (("p99", 0.99), ("max", 1.0)):
         theirs, ours = (median(_at(waits, part) for waits in side) for side in (plain, fair))
@@ -115,16 +115,16 @@ def _inconsistent(path: Path) -> int:
     return wrong
 
 
-def _counts(told: Iterable[Told]) -> list[int]:
-    return [len(one.taken) for one in told]
+def _counts(answer: Iterable[Told]) -> list[int]:
+    return [len(one.taken) for one in answer]
 
 
-def _rate(told: Iterable[Told]) -> float:
-    return sum(_counts(told)) / SECONDS
+def _rate(answer: Iterable[Told]) -> float:
+    return sum(_counts(answer)) / SECONDS
 
 
-def _sorted(told: Iterable[Told]) -> list[float]:
-    return sorted(wait for one in told for wait in one.taken)
+def _sorted(answer: Iterable[Told]) -> list[float]:
+    return sorted(wait for one in answer for wait in one.taken)
 
 
 def _at(waits: list[float], part: float) -> float:

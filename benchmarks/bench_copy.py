@@ -38,7 +38,7 @@ def main() -> None:
             with closing(SqliteDatabase(source)):
                 pass
             fill(source, runs, runs)
-            target = DatabaseUrl(server.fresh())
+            target = DatabaseUrl(server.create_database())
             there.append(seconds(source, target) / runs)
             back.append(seconds(target, last) / runs)
             print(f"copy {runs} runs: {there[-1] * 1e6:.0f} us a run there, {back[-1] * 1e6:.0f} us back")

@@ -16,8 +16,8 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 from playwright.sync_api import Page, sync_playwright
 
 from handrail.stores.sql.runs import POLL_SECONDS
-from helpers.browser import CHROMIUM, FLAGS, dashboard, entered, live
-from helpers.servers import Pipe, place
+from helpers.browser import CHROMIUM, FLAGS, await_live_updates, open_signed_in_page, run_dashboard
+from helpers.servers import Pipe, create_place
 from rounds import report
 
 ROUNDS: Final = 30
@@ -44,14 +44,14 @@ def latencies(agent: Pipe, page: Page, url: str, rounds: int) -> tuple[list[floa
     """How long each of so many calls took to be seen, and a bare fetch of the page each time."""
     seen, fetched = list[float](), list[float]()
     while len(seen) < rounds:
-        told = agent.start()
-        page.goto(f"{url}/runs/{told.run}")
-        live(page)
+        answer = agent.start()
+        page.goto(f"{url}/runs/{answer.run}")
+        await_live_updates(page)
         for step in STEPS[1:]:
             page.evaluate(_WATCHED, step)
             fetched.append(page.evaluate(_FETCHED))
             began = time.time()
-            told = agent.go_on(told.token)
+            answer = agent.continue_run(answer.token)
             seen.append(page.evaluate("seen") - began)
     return seen, fetched
 
@@ -59,12 +59,12 @@ def latencies(agent: Pipe, page: Page, url: str, rounds: int) -> tuple[list[floa
 def main(rounds: int = ROUNDS) -> None:
     """Print the figure."""
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
-        at = place(Path(name) / "place")
+        at = create_place(Path(name) / "place")
         with Pipe(at) as agent:
             agent.start()
-            with dashboard(at) as pages:
+            with run_dashboard(at) as pages:
                 browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS])
-                page = entered(browser.new_context(), pages)
+                page = open_signed_in_page(browser.new_context(), pages)
                 seen, fetched = latencies(agent, page, pages.url, rounds)
                 browser.close()
     print(f"# {len(seen)} calls, median {median(seen) * 1000:.0f} ms, longest {max(seen) * 1000:.0f} ms")

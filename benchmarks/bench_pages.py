@@ -14,8 +14,8 @@ from typing import Final
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
-from helpers.browser import Pages, dashboard
-from helpers.servers import Place, place
+from helpers.browser import DashboardProcess, run_dashboard
+from helpers.servers import Place, create_place
 from kept import LARGE, LIVE, shelf, store
 from rounds import report
 
@@ -44,7 +44,9 @@ class Asked:
         with store(file, runs, min(LIVE, runs // 50)) as play:
             self.run = next(iter(play.tokens))
             play.turn(self.run)
-        self.pages: Pages = stack.enter_context(dashboard(Kept(place(folder).folder, file=file)))
+        self.pages: DashboardProcess = stack.enter_context(
+            run_dashboard(Kept(create_place(folder).folder, file=file))
+        )
         self._headers = {"Host": self.pages.host, "Cookie": self.pages.cookie()}
 
     def seconds(self, path: str) -> float:

@@ -18,7 +18,7 @@ from handrail.runtime.store_address import DatabaseUrl
 from handrail.stores.sql.postgres.connections import connect
 from handrail.stores.sql.postgres.database import PgDatabase
 from rounds import report
-from servers import Server, as_admin, confirming, copied, processor
+from servers import PostgresServer, as_admin, confirming, copied, processor
 from stage import PgStage, pg_stage
 from wire import Traced
 
@@ -102,18 +102,18 @@ def times_of(sides: Sequence[Callable[[], None]]) -> list[list[float]]:
     return [sorted(times) for times in taken]
 
 
-def timed(server: Server, first: str, tokens: dict[str, str], noted: list[Statements]) -> None:
+def timed(server: PostgresServer, first: str, tokens: dict[str, str], noted: list[Statements]) -> None:
     """Print what a turn takes, and what its bare statements do."""
     both = times_of((bare(copied(server, first), iter(noted)), ours(copied(server, first), tokens)))
     for name, part in (("the fastest tenth", 0.1), ("the median", 0.5)):
         floor, turn = (times[int(len(times) * part)] for times in both)
-        told = f"{turn * 1e6:.0f} us, its two statements alone {floor * 1e6:.0f} us"
-        print(f"pg_turn, {name}: {told}, x {turn / floor:.2f}")
+        answer = f"{turn * 1e6:.0f} us, its two statements alone {floor * 1e6:.0f} us"
+        print(f"pg_turn, {name}: {answer}, x {turn / floor:.2f}")
     report("pg_turn_x_bare_statements", turn / floor, 1.5)
     report("pg_turn_x_bare_read_and_cte", turn / floor, 1.4)
 
 
-def worked(server: Server, turn: Callable[[], None]) -> None:
+def worked(server: PostgresServer, turn: Callable[[], None]) -> None:
     """Print the processor time of a turn: here, and in all processes of the server."""
     turn()
     began, there = time.process_time(), processor(server.processes())
@@ -125,7 +125,7 @@ def worked(server: Server, turn: Callable[[], None]) -> None:
     )
 
 
-def counted(server: Server, url: str, tokens: dict[str, str], folder: Path) -> None:
+def counted(server: PostgresServer, url: str, tokens: dict[str, str], folder: Path) -> None:
     """Print what goes over the wire, into the log and onto the disk in a turn."""
     with (
         closing(Traced(DatabaseUrl(url))) as database,
@@ -191,7 +191,7 @@ def _one(connection: "psycopg.Connection[tuple[Any, ...]]", statement: str) -> i
 def main() -> None:
     """Print the figures."""
     with tempfile.TemporaryDirectory() as name, confirming() as server:
-        url = server.fresh()
+        url = server.create_database()
         with closing(PgDatabase(DatabaseUrl(url))) as database:
             first = pg_stage(database)
             first.start(RUNS)

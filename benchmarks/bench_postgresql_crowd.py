@@ -20,7 +20,7 @@ from handrail.runtime.store_address import DatabaseUrl
 from handrail.stores.sql.postgres.database import PgDatabase
 from load import NEW, Client, Place, Taken, clients, driven
 from rounds import report, report_least
-from servers import Server, confirming, processor
+from servers import PostgresServer, confirming, processor
 
 SECONDS: Final = float(os.environ.get("HANDRAIL_BENCH_SECONDS", "10"))
 WRITERS: Final = (1, 4, 16, 64)
@@ -29,9 +29,9 @@ CLIENTS: Final = 32
 ROUNDS: Final = 5
 
 
-def ran(server: Server, count: int) -> list[Told]:
+def ran(server: PostgresServer, count: int) -> list[Told]:
     """What so many writers saw."""
-    with server.lent() as url:
+    with server.lend_database() as url:
         PgDatabase(DatabaseUrl(url)).close()
         return Crowd(DatabaseUrl(url), count, Load(SECONDS)).told()
 
@@ -53,7 +53,7 @@ def told(count: int, seen: Sequence[Told]) -> float:
     return rate
 
 
-def writers(server: Server) -> None:
+def writers(server: PostgresServer) -> None:
     """Print the figures of writers that go past HTTP."""
     rates = [told(count, ran(server, count)) for count in WRITERS]
     report_least("pg_64_writers_throughput_x_4", rates[-1] / rates[1], 0.9)
@@ -85,12 +85,12 @@ async def agents(places: Sequence[Place]) -> tuple[list[Client], list[Agent]]:
     return some, walking
 
 
-def replicas(server: Server, folder: Path) -> None:
+def replicas(server: PostgresServer, folder: Path) -> None:
     """Print the figures of servers over HTTP that share one database."""
     shelf = folder / "project" / ".handrail" / "workflows"
     shelf.mkdir(parents=True)
     (shelf / "ring.yaml").write_text(RING, "utf-8")
-    with server.lent() as url, ExitStack() as open_:
+    with server.lend_database() as url, ExitStack() as open_:
         env = {**os.environ, "HOME": str(folder), "HANDRAIL_STORE": url}
         words = (sys.executable, "-m", "handrail", "serve", "--project", str(folder / "project"))
         running = [

@@ -10,7 +10,7 @@ from servers import as_admin, confirming
 def main(steps: int = 100, rounds: int = 7) -> None:
     """Print the figures."""
     with confirming() as server:
-        ours, *theirs = (server.fresh() for _ in range(4))
+        ours, *theirs = (server.create_database() for _ in range(4))
         urls = [as_admin(server, url) for url in theirs]
         sides = (
             Side(OURS, "handrail_calls", (ours,), theirs=False),

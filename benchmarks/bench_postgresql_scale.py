@@ -18,7 +18,7 @@ from handrail.stores.sql.summaries import SqlMeasures
 from pg_fill import fill
 from questions import Ask, lists, numbers, page
 from rounds import report
-from servers import Server, as_admin, confirming, on_one_core
+from servers import PostgresServer, as_admin, confirming, on_one_core
 from stage import PgStage, pg_stage
 
 LARGEST: Final = int(os.environ.get("HANDRAIL_BENCH_RUNS", "1000000"))
@@ -43,9 +43,9 @@ class Side:
     asks: Mapping[str, Ask]
 
 
-def side(server: Server, runs: int) -> Side:
+def side(server: PostgresServer, runs: int) -> Side:
     """A store of this size."""
-    url = server.fresh()
+    url = server.create_database()
     began = time.perf_counter()
     with closing(PgDatabase(DatabaseUrl(url))) as database:
         fill(as_admin(server, url), runs)

@@ -82,10 +82,10 @@ def work(where: StoreLocation, load: Load, line: Connection) -> None:
     for _ in range(WARM):
         play.turn(pick())
     line.send("ready")
-    told = _measured(play, load, line.recv())
+    answer = _measured(play, load, line.recv())
     line.send("done")
     line.recv()
-    line.send(told)
+    line.send(answer)
 
 
 def _opened(where: StoreLocation, load: Load) -> Stage | PgStage:

@@ -57,7 +57,7 @@ def _body(out: Result, lines: list[str]) -> None:
     direction: list[str] = []
     constraints: list[tuple[str, str]] = []
     tasks: list[list[Any]] = []
-    kept: list[tuple[int, int, str]] = []
+    stored: list[tuple[int, int, str]] = []
     stack: list[tuple[int, list[Any]]] = []
     part = count = 0
     problem = None
@@ -76,7 +76,7 @@ def _body(out: Result, lines: list[str]) -> None:
             constraints.append((found[1], found[2]))
         elif line.startswith("- ") and (": " in line[3:] or part in {1, 2}):
             part = max(part, 1)
-            kept.append((part, len((constraints, tasks, direction)[part - 1]), line))
+            stored.append((part, len((constraints, tasks, direction)[part - 1]), line))
         elif line.startswith("- ") and part == 0 and not any(description):
             problem = "bullet"
         elif part == 0 and not (lead == "~" and _MARKER.fullmatch(line)):
@@ -88,7 +88,7 @@ def _body(out: Result, lines: list[str]) -> None:
         if problem:
             out["state"], out["problem"] = "halted", (problem, index + 1)
             break
-    _finish(out, description, direction, (constraints, tasks, kept))
+    _finish(out, description, direction, (constraints, tasks, stored))
 
 
 def _ended(direction: list[str]) -> str | None:
@@ -109,14 +109,14 @@ def _add_task(
 
 
 def _finish(out: Result, description: list[str], direction: list[str], rest: tuple[Any, Any, Any]) -> None:
-    constraints, tasks, kept = rest
+    constraints, tasks, stored = rest
     if text := "\n".join(description).strip("\n"):
         out["description"] = text
-    if constraints or tasks or kept:
+    if constraints or tasks or stored:
         out["constraints"] = constraints
     if tasks:
         out["tasks"] = tasks
-    if kept:
-        out["kept"] = kept
+    if stored:
+        out["kept"] = stored
     if text := "\n".join(direction).strip("\n"):
         out["direction"] = text

@@ -13,24 +13,24 @@ from psycopg import sql
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
-from helpers.postgres import ADMIN, OWNER, Server, private
+from helpers.postgres import ADMIN, OWNER, PostgresServer, run_private_server
 
-__all__ = ["Server", "as_admin", "confirming", "copied", "on_one_core", "processor"]
+__all__ = ["PostgresServer", "as_admin", "confirming", "copied", "on_one_core", "processor"]
 
 
 @contextmanager
-def confirming() -> Iterator[Server]:
+def confirming() -> Iterator[PostgresServer]:
     """A server that runs until the end, and writes as PostgreSQL does by itself."""
-    with private(fsync=True) as server:
+    with run_private_server(fsync=True) as server:
         yield server
 
 
-def as_admin(server: Server, url: str) -> str:
+def as_admin(server: PostgresServer, url: str) -> str:
     """The same database for somebody who may do everything."""
     return server.url(_name(url), ADMIN)
 
 
-def copied(server: Server, url: str) -> str:
+def copied(server: PostgresServer, url: str) -> str:
     """The URL of a copy of a database that nobody is connected with."""
     name = f"b_{secrets.token_hex(8)}"
     order = sql.SQL("CREATE DATABASE {} TEMPLATE {} OWNER {}")

@@ -7,11 +7,20 @@ from typing import Final, TypeAlias
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
-from helpers.commit_plans import TO_ADD, TO_BIND, TO_DESCRIBE, TO_FILL, TO_FINISH, TO_PLAN, TO_START, clean
+from helpers.commit_plans import (
+    TO_ADD,
+    TO_BIND,
+    TO_DESCRIBE,
+    TO_FILL,
+    TO_FINISH,
+    TO_PLAN,
+    TO_START,
+    create_clean_place,
+)
 from helpers.library_outputs import HONEST
-from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, RepositoryPlace, repository_place
-from helpers.reply_sizes import walked
-from helpers.servers import Pipe, Told, inside, place
+from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, RepositoryPlace, create_repository_place
+from helpers.reply_sizes import walk_workflow
+from helpers.servers import Pipe, ToolAnswer, create_place, open_in_process
 
 Calls: TypeAlias = Sequence[tuple[str, Mapping[str, object]]]
 COMMITS: Final[Calls] = (TO_START, TO_DESCRIBE, TO_BIND, TO_PLAN, TO_FILL, TO_ADD, TO_FINISH)
@@ -35,33 +44,33 @@ WRITTEN: Final = (
 )
 
 
-def runs(folder: Path) -> Iterator[tuple[str, list[Told]]]:
+def runs(folder: Path) -> Iterator[tuple[str, list[ToolAnswer]]]:
     """The replies of a run, by the name of its workflow."""
     for workflow in HONEST:
-        with inside(place(folder / workflow)) as desk:
-            yield workflow, list(walked(desk, workflow))
-    yield "commits", list(_in_git(clean(folder / "commits", "git"), "get_plan", COMMITS))
+        with open_in_process(create_place(folder / workflow)) as client:
+            yield workflow, list(walk_workflow(client, workflow))
+    yield "commits", list(_in_git(create_clean_place(folder / "commits", "git"), "get_plan", COMMITS))
     yield (
         "planner",
-        list(_in_git(repository_place(folder / "planner", "git"), "gather_requirements", PLANNER)),
+        list(_in_git(create_repository_place(folder / "planner", "git"), "gather_requirements", PLANNER)),
     )
     yield "skills", list(_skills(folder / "skills"))
     yield "spells", list(_spells(folder / "spells"))
 
 
-def _in_git(at: RepositoryPlace, look: str, calls: Calls) -> Iterator[Told]:
+def _in_git(at: RepositoryPlace, look: str, calls: Calls) -> Iterator[ToolAnswer]:
     """A plan that stands in git, from nothing to complete; each call has the token of the one before."""
     with at.server("legacy") as pipe:
-        told = _sound(pipe.call({}, look))
-        yield told
+        answer = _sound(pipe.call({}, look))
+        yield answer
         for tool, given in calls:
-            told = _sound(pipe.call({**given, "step_token": told.reply["step_token"]}, tool))
-            yield told
+            answer = _sound(pipe.call({**given, "step_token": answer.reply["step_token"]}, tool))
+            yield answer
 
 
-def _skills(folder: Path) -> Iterator[Told]:
+def _skills(folder: Path) -> Iterator[ToolAnswer]:
     """A session with one item of code; each skill that is done names the next."""
-    at = place(folder)
+    at = create_place(folder)
     home = at.project / ".collab" / "sessions" / "demo" / "documents"
     home.mkdir(parents=True)
     (home / "design.md").write_text(DESIGN, "utf-8")
@@ -73,14 +82,14 @@ def _skills(folder: Path) -> Iterator[Told]:
             if skill == "executing-plans":
                 done = {**named, "task_id": "sort", "status": "completed"}
                 yield _sound(pipe.call(done, "update_task_status"))
-            told = _sound(pipe.call({**named, "skill": skill}, "complete_skill"))
-            yield told
-            skill = told.reply["next_skill"]
+            answer = _sound(pipe.call({**named, "skill": skill}, "complete_skill"))
+            yield answer
+            skill = answer.reply["next_skill"]
 
 
-def _spells(folder: Path) -> Iterator[Told]:
+def _spells(folder: Path) -> Iterator[ToolAnswer]:
     """A task with one criterion; whoever works on it writes a file between two words."""
-    at = place(folder)
+    at = create_place(folder)
     with Pipe(at, "--face", "spells", era="legacy") as pipe:
         yield _sound(pipe.call({}, "accio"))
         for name, text in WRITTEN:
@@ -88,7 +97,7 @@ def _spells(folder: Path) -> Iterator[Told]:
             yield _sound(pipe.call({}, "accio"))
 
 
-def _sound(told: Told) -> Told:
-    if told.failed:
-        raise SystemExit(told.text)
-    return told
+def _sound(answer: ToolAnswer) -> ToolAnswer:
+    if answer.failed:
+        raise SystemExit(answer.text)
+    return answer

@@ -12,8 +12,8 @@ from hypothesis import settings
 
 from helpers import measurement
 from helpers.cleanup import close_all
-from helpers.memory_folder import in_memory
-from helpers.postgres import Server, await_end, let_go, meet_in, ours
+from helpers.memory_folder import find_memory_folder
+from helpers.postgres import PostgresServer, await_end, join_run_server, release_run_server, set_common_folder
 
 settings.register_profile("house", database=None, deadline=None, derandomize=True, print_blob=False)
 settings.load_profile("house")
@@ -37,32 +37,32 @@ def pytest_configure(config: pytest.Config) -> None:
     A process that only starts those in which tests run is not measured.
     """
     if config.getoption("numprocesses", default=None):
-        measurement.end_here()
+        measurement.stop_measuring_here()
     if config.option.basetemp is None:
-        folder = tempfile.mkdtemp(prefix="handrail-tests-", dir=in_memory())
+        folder = tempfile.mkdtemp(prefix="handrail-tests-", dir=find_memory_folder())
         config.option.basetemp = folder
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     base = Path(config.option.basetemp)
-    meet_in(base.parent if _worker(config) else base)
+    set_common_folder(base.parent if _worker(config) else base)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Let the run end only when nothing is left of its PostgreSQL server."""
-    let_go()
+    release_run_server()
     if not _worker(config):
         await_end(Path(config.option.basetemp) / "postgres")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that are not measured come last."""
-    measurement.last(items)
+    measurement.move_unmeasured_last(items)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Measure nothing from the first such test on."""
-    if measurement.marked(item):
-        measurement.end()
+    if measurement.is_unmeasured(item):
+        measurement.stop_measuring()
 
 
 @pytest.fixture(autouse=True)
@@ -90,16 +90,16 @@ def on_disk(disk: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Server:
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> PostgresServer:
     """The one PostgreSQL server of this test run, started by the first test that asks for it."""
     tmp_path_factory.getbasetemp()
-    return ours()
+    return join_run_server()
 
 
 @pytest.fixture
-def database(postgres: Server) -> Iterator[str]:
+def database(postgres: PostgresServer) -> Iterator[str]:
     """The URL of an empty PostgreSQL database of the test's own."""
-    with postgres.lent() as url:
+    with postgres.lend_database() as url:
         yield url
 
 

@@ -35,7 +35,7 @@ from handrail.workflows.load import LOADING_CODES, WorkflowSource, load_workflow
 from handrail.workflows.registry import BUILT_IN_REGISTRY, OK_FACT, PROBLEMS_FACT
 from handrail.workflows.templates import FILTERS
 from helpers import house_rules
-from helpers.forks import PROGRAM, Forked, suits
+from helpers.forks import PROGRAM, ForkedProcess, can_fork
 from tools import docs
 from tools.sample_store import sample_store
 
@@ -180,14 +180,14 @@ def _run(line: str, folder: Path) -> tuple[int, str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PATH": path}
     with Path(os.devnull).open() as none, TemporaryFile("w+") as out:
-        if SHELL.search(line) or not suits(PROGRAM, env):
+        if SHELL.search(line) or not can_fork(PROGRAM, env):
             words = ("/bin/sh", "-c", line)
             status = subprocess.run(
                 words, cwd=folder, env=env, check=False, stdout=out, stderr=out
             ).returncode
         else:
             streams = [file.fileno() for file in (none, out, out)]
-            status = Forked(shlex.split(line, comments=True)[1:], env, folder, streams).wait(60)
+            status = ForkedProcess(shlex.split(line, comments=True)[1:], env, folder, streams).wait(60)
         out.seek(0)
         return status, out.read()
 
@@ -283,7 +283,7 @@ def test_the_links_of_a_page_lead_somewhere(path: Path) -> None:
     files = {link.partition("#")[0] for link in links}
     headings = {name: (path.parent / name if name else path).read_text("utf-8") for name in files}
 
-    assert house_rules.dead_links(page, lambda target: (path.parent / target).exists()) == []
+    assert house_rules.find_dead_links(page, lambda target: (path.parent / target).exists()) == []
     assert lost_anchors(links, headings) == []
 
 

@@ -88,70 +88,76 @@ def _findings(check: house_rules.Check, source: str) -> list[house_rules.Finding
 def test_pure_packages_touch_nothing_of_the_world() -> None:
     modules = [SOURCE / name for name in PURE if name.endswith(".py")]
 
-    _hold(house_rules.impurities, [*_python(*(f"src/handrail/{name}" for name in PURE)), *modules])
+    _hold(house_rules.find_impurities, [*_python(*(f"src/handrail/{name}" for name in PURE)), *modules])
 
 
 def test_the_house_has_at_most_200_modules() -> None:
-    assert len(source_tree.modules()) <= MAX_MODULES
+    assert len(source_tree.list_modules()) <= MAX_MODULES
 
 
 def test_no_folder_has_more_than_20_modules() -> None:
-    assert {folder: len(names) for folder, names in source_tree.folders().items() if len(names) > 20} == {}
+    assert {
+        folder: len(names) for folder, names in source_tree.group_by_folder().items() if len(names) > 20
+    } == {}
 
 
 def test_no_file_name_is_in_three_folders() -> None:
-    assert source_tree.repeated_names(3) == {}
+    assert source_tree.find_repeated_names(3) == {}
 
 
 def test_a_module_with_one_importer_in_its_folder_is_a_subject_of_its_own() -> None:
-    assert set(source_tree.single_importers()) == set(SUBJECTS)
+    assert set(source_tree.find_single_importers()) == set(SUBJECTS)
 
 
 def test_imports_inside_functions_are_few() -> None:
     lazy = [
-        f"{source_tree.name_of(path)}:{line}"
-        for path in source_tree.modules()
-        for line in set(source_tree.imports_inside_functions(path.read_text(encoding="utf-8")))
+        f"{source_tree.get_module_name(path)}:{line}"
+        for path in source_tree.list_modules()
+        for line in set(source_tree.find_inner_imports(path.read_text(encoding="utf-8")))
     ]
 
     assert len(lazy) <= MAX_LAZY_IMPORTS, lazy
 
 
 def test_no_public_function_is_a_bare_participle() -> None:
-    _hold(house_rules.bare_participles, [path for path in source_tree.modules() if path.stem != "skills"])
+    _hold(
+        house_rules.find_bare_participles,
+        [path for path in source_tree.list_modules() if path.stem != "skills"],
+    )
 
 
 def test_no_package_re_exports() -> None:
-    _hold(house_rules.exports, sorted(SOURCE.rglob("__init__.py")))
+    _hold(house_rules.find_exports, sorted(SOURCE.rglob("__init__.py")))
 
 
 def test_no_state_skill_or_spell_is_named_in_python() -> None:
     library = [
-        house_rules.names_in_workflow(path.read_text(encoding="utf-8")) for path in LIBRARY.rglob("*.yaml")
+        house_rules.list_names_in_workflow(path.read_text(encoding="utf-8"))
+        for path in LIBRARY.rglob("*.yaml")
     ]
     names = NAMES.union(*library)
 
-    _hold(lambda source: house_rules.workflow_names(source, names), _python("src"))
+    _hold(lambda source: house_rules.find_workflow_names(source, names), _python("src"))
 
 
 def test_nothing_is_left_unfinished() -> None:
-    _hold(house_rules.unfinished, _texts_but(".md"))
+    _hold(house_rules.find_unfinished_work, _texts_but(".md"))
 
 
 def test_no_tool_is_silenced_without_a_reason() -> None:
-    _hold(house_rules.silenced_without_reason, _python("src", "tests", "tools", "benchmarks"))
+    _hold(house_rules.find_unexplained_silences, _python("src", "tests", "tools", "benchmarks"))
 
 
 def test_no_registry_is_named() -> None:
-    _hold(house_rules.registry_hosts, _texts_but(".md"))
+    _hold(house_rules.find_registry_hosts, _texts_but(".md"))
 
 
 def test_nothing_leads_out_of_the_project() -> None:
-    _hold(house_rules.outside_paths, _texts_but(".md"))
+    _hold(house_rules.find_outside_paths, _texts_but(".md"))
 
 
 def test_no_test_sleeps() -> None:
-    _hold(house_rules.sleeps, _python("tests"))
+    _hold(house_rules.find_sleeps, _python("tests"))
 
 
 def test_no_page_links_to_a_missing_file() -> None:
@@ -161,13 +167,13 @@ def test_no_page_links_to_a_missing_file() -> None:
 
 def _links_from(folder: Path) -> house_rules.Check:
     def check(text: str) -> list[house_rules.Finding]:
-        return house_rules.dead_links(text, lambda target: (folder / target).exists())
+        return house_rules.find_dead_links(text, lambda target: (folder / target).exists())
 
     return check
 
 
 def test_constraints_pin_exact_versions_and_nothing_else() -> None:
-    _hold(house_rules.loose_pins, [ROOT / "constraints.txt"])
+    _hold(house_rules.find_loose_pins, [ROOT / "constraints.txt"])
 
 
 def test_every_package_asked_for_is_pinned() -> None:
@@ -180,13 +186,13 @@ def test_every_package_asked_for_is_pinned() -> None:
         *(requirement for extra in extras.values() for requirement in extra if requirement not in own),
     ]
 
-    assert house_rules.unpinned(requirements, (ROOT / "constraints.txt").read_text()) == []
+    assert house_rules.find_unpinned_packages(requirements, (ROOT / "constraints.txt").read_text()) == []
 
 
 def test_the_budget_of_the_whole_test_run_is_under_eight_minutes() -> None:
     budget = tomllib.loads((ROOT / "tests" / "budget.toml").read_text())["minutes"]
 
-    assert house_rules.over_budget(budget, MINUTES) == []
+    assert house_rules.check_budget(budget, MINUTES) == []
 
 
 def test_the_walk_over_the_files_reaches_every_folder_of_the_project() -> None:

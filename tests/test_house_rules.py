@@ -31,7 +31,7 @@ NAMES = frozenset({"GATHER_EDITING", "collab-clear", "lumos", "done"})
     ],
 )
 def test_impurity_is_found(line: str, what: str) -> None:
-    assert [finding.what for finding in house_rules.impurities(line)] == [what]
+    assert [finding.what for finding in house_rules.find_impurities(line)] == [what]
 
 
 @pytest.mark.parametrize(
@@ -46,15 +46,17 @@ def test_impurity_is_found(line: str, what: str) -> None:
     ],
 )
 def test_pure_code_is_let_pass(line: str) -> None:
-    assert house_rules.impurities(line) == []
+    assert house_rules.find_impurities(line) == []
 
 
 def test_a_package_that_re_exports_is_found() -> None:
-    assert house_rules.exports('"""About."""\n\n__version__ = "1"\n') == []
-    assert house_rules.exports("") == []
-    assert house_rules.exports('"""About."""\nfrom a import b\n') == [Finding(2, "holds from a import b")]
-    assert house_rules.exports('__all__ = ["a"]\n') == [Finding(1, "holds __all__ = ['a']")]
-    assert house_rules.exports("__version__ = make()\n") == [Finding(1, "holds __version__ = make()")]
+    assert house_rules.find_exports('"""About."""\n\n__version__ = "1"\n') == []
+    assert house_rules.find_exports("") == []
+    assert house_rules.find_exports('"""About."""\nfrom a import b\n') == [
+        Finding(2, "holds from a import b")
+    ]
+    assert house_rules.find_exports('__all__ = ["a"]\n') == [Finding(1, "holds __all__ = ['a']")]
+    assert house_rules.find_exports("__version__ = make()\n") == [Finding(1, "holds __version__ = make()")]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +72,7 @@ def test_a_package_that_re_exports_is_found() -> None:
     ],
 )
 def test_the_name_of_a_state_in_python_is_found(source: str, name: str) -> None:
-    assert [finding.what for finding in house_rules.workflow_names(source, NAMES)] == [f"names {name}"]
+    assert [finding.what for finding in house_rules.find_workflow_names(source, NAMES)] == [f"names {name}"]
 
 
 @pytest.mark.parametrize(
@@ -86,34 +88,38 @@ def test_the_name_of_a_state_in_python_is_found(source: str, name: str) -> None:
     ],
 )
 def test_other_words_are_let_pass(source: str) -> None:
-    assert house_rules.workflow_names(source, NAMES) == []
+    assert house_rules.find_workflow_names(source, NAMES) == []
 
 
 def test_states_and_steps_of_a_workflow_file_are_names() -> None:
     text = "states:\n  A_ONE: {}\n  no: {router: true}\nsteps:\n  - name: write\n  - task: y\n  - z\n"
 
-    assert house_rules.names_in_workflow(text) == {"A_ONE", "no", "write"}
-    assert house_rules.names_in_workflow("- a list\n") == set()
+    assert house_rules.list_names_in_workflow(text) == {"A_ONE", "no", "write"}
+    assert house_rules.list_names_in_workflow("- a list\n") == set()
 
 
 @pytest.mark.parametrize("word", ["TO" + "DO", "FIX" + "ME", "XX" + "X"])
 def test_work_put_off_is_found(word: str) -> None:
-    assert house_rules.unfinished(f"a = 1\n# {word}: later\n") == [Finding(2, f"work put off: {word}")]
-    assert house_rules.unfinished("todos, TODOS and XXXL\n") == []
+    assert house_rules.find_unfinished_work(f"a = 1\n# {word}: later\n") == [
+        Finding(2, f"work put off: {word}")
+    ]
+    assert house_rules.find_unfinished_work("todos, TODOS and XXXL\n") == []
 
 
 @pytest.mark.parametrize("host", ["pypi.", "files.pythonhosted.", "registry.npmjs.", "deb.debian."])
 def test_the_host_of_a_registry_is_found(host: str) -> None:
-    assert len(house_rules.registry_hosts(f"--index-url https://{host}org/simple\n")) == 1
-    assert len(house_rules.registry_hosts(f"https://{host}com\n")) == 1
-    assert house_rules.registry_hosts(f"{host} is named alone\n") == []
+    assert len(house_rules.find_registry_hosts(f"--index-url https://{host}org/simple\n")) == 1
+    assert len(house_rules.find_registry_hosts(f"https://{host}com\n")) == 1
+    assert house_rules.find_registry_hosts(f"{host} is named alone\n") == []
 
 
 def test_a_path_out_of_the_project_is_found() -> None:
     path = "../" + "shared/design.md"
 
-    assert house_rules.outside_paths(f"see {path}\n") == [Finding(1, f"leads out of the project: {path[:9]}")]
-    assert house_rules.outside_paths("see src/shared/design.md\n") == []
+    assert house_rules.find_outside_paths(f"see {path}\n") == [
+        Finding(1, f"leads out of the project: {path[:9]}")
+    ]
+    assert house_rules.find_outside_paths("see src/shared/design.md\n") == []
 
 
 @pytest.mark.parametrize(
@@ -131,7 +137,7 @@ def test_a_path_out_of_the_project_is_found() -> None:
 )
 def test_a_tool_silenced_without_a_reason_is_found(comment: str) -> None:
     assert [
-        finding.line for finding in house_rules.silenced_without_reason(f"a = 1\nb = 2  # {comment}\n")
+        finding.line for finding in house_rules.find_unexplained_silences(f"a = 1\nb = 2  # {comment}\n")
     ] == [2]
 
 
@@ -146,15 +152,15 @@ def test_a_tool_silenced_without_a_reason_is_found(comment: str) -> None:
     ],
 )
 def test_a_tool_silenced_with_a_rule_and_a_reason_is_let_pass(line: str) -> None:
-    assert house_rules.silenced_without_reason(f"{line}\n") == []
+    assert house_rules.find_unexplained_silences(f"{line}\n") == []
 
 
 @pytest.mark.parametrize("call", ["time.sleep(1)", "sleep(1)", "asyncio.sleep(0)", "anyio.sleep(1)"])
 def test_a_sleep_is_found(call: str) -> None:
-    assert [finding.what for finding in house_rules.sleeps(call)] == [
+    assert [finding.what for finding in house_rules.find_sleeps(call)] == [
         f"sleeps: {call.split('(', maxsplit=1)[0]}"
     ]
-    assert house_rules.sleeps("sleep = 3\nasleep()") == []
+    assert house_rules.find_sleeps("sleep = 3\nasleep()") == []
 
 
 def test_a_link_to_a_missing_file_is_found() -> None:
@@ -162,7 +168,7 @@ def test_a_link_to_a_missing_file_is_found() -> None:
         "[here](there.md#part), [there](gone.md) and\n[far](https://example.org/gone.md), [a](b/c.md 'd')\n"
     )
 
-    assert house_rules.dead_links(page, {"there.md"}.__contains__) == [
+    assert house_rules.find_dead_links(page, {"there.md"}.__contains__) == [
         Finding(1, "links to gone.md, which does not exist"),
         Finding(2, "links to b/c.md, which does not exist"),
     ]
@@ -183,7 +189,7 @@ def test_a_link_to_a_missing_file_is_found() -> None:
     ],
 )
 def test_a_line_that_pins_no_version_is_found(line: str) -> None:
-    assert house_rules.loose_pins(f"a-b_c.d==1.0rc1\n{line}\n") == [
+    assert house_rules.find_loose_pins(f"a-b_c.d==1.0rc1\n{line}\n") == [
         Finding(2, f"is no name==version: {line}")
     ]
 
@@ -191,19 +197,21 @@ def test_a_line_that_pins_no_version_is_found(line: str) -> None:
 def test_a_package_without_a_pin_is_found() -> None:
     asked = ["Click>=8", "ruamel.yaml[jinja2]>=1; python_version < '4'", "pytest_xdist"]
 
-    assert house_rules.unpinned(asked, "click==8.3\nruamel-yaml==1\n") == ["pytest-xdist"]
+    assert house_rules.find_unpinned_packages(asked, "click==8.3\nruamel-yaml==1\n") == ["pytest-xdist"]
 
 
 def test_a_budget_that_is_too_long_or_has_no_time_for_a_part_is_found() -> None:
-    assert house_rules.over_budget({"tests": 14.5, "lint": 0.25}, 15) == []
-    assert house_rules.over_budget({"tests": 14.5, "lint": 0.5}, 15) == ["15 minutes in all; the limit is 15"]
-    assert house_rules.over_budget({"tests": 1.0, "lint": 0}, 15) == ["lint has no time"]
+    assert house_rules.check_budget({"tests": 14.5, "lint": 0.25}, 15) == []
+    assert house_rules.check_budget({"tests": 14.5, "lint": 0.5}, 15) == [
+        "15 minutes in all; the limit is 15"
+    ]
+    assert house_rules.check_budget({"tests": 1.0, "lint": 0}, 15) == ["lint has no time"]
 
 
 def test_a_public_function_that_is_only_a_participle_is_found() -> None:
     source = "def told(x): ...\ndef listed(): ...\ndef list_runs(): ...\ndef _kept(): ...\ndef feed(): ...\n"
 
-    assert [finding.what for finding in house_rules.bare_participles(source)] == [
+    assert [finding.what for finding in house_rules.find_bare_participles(source)] == [
         "told is a bare participle",
         "listed is a bare participle",
     ]
@@ -212,4 +220,4 @@ def test_a_public_function_that_is_only_a_participle_is_found() -> None:
 def test_an_import_inside_a_function_is_counted_and_one_at_the_top_is_not() -> None:
     source = "import os\ndef f():\n    import sys\n    def g():\n        from json import loads\n"
 
-    assert set(source_tree.imports_inside_functions(source)) == {3, 5}
+    assert set(source_tree.find_inner_imports(source)) == {3, 5}

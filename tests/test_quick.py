@@ -15,7 +15,7 @@ from mcp.client.stdio import stdio_client
 
 from handrail.app.faces import StepsStatus
 from handrail.engine.refusals import RefusalCode
-from helpers.crash import unmeasured
+from helpers.crash import build_unmeasured_environment
 from helpers.program import PROGRAM
 
 Calls = tuple[tuple[str, dict[str, Any]], ...]
@@ -38,7 +38,9 @@ def replies_of(face: str, project: Path, calls: Calls) -> list[Mapping[str, Any]
 
     async def converse() -> list[Mapping[str, Any]]:
         words = ["serve", "--face", face, "--project", str(project)]
-        server = StdioServerParameters(command=str(PROGRAM), args=words, env=unmeasured(), cwd=str(project))
+        server = StdioServerParameters(
+            command=str(PROGRAM), args=words, env=build_unmeasured_environment(), cwd=str(project)
+        )
         found: list[Mapping[str, Any]] = []
         token = None
         async with Client(stdio_client(server)) as client:
@@ -107,14 +109,14 @@ def test_skills_names_the_skill_that_begins_a_session(project: Path) -> None:
 
 def test_planner_keeps_a_goal_and_refuses_to_finish_without_tasks(project: Path) -> None:
     goal = {"type": "feat", "scope": "kettle", "breaking": False, "title": "whistle when the water boils"}
-    none, kept, finished = replies_of(
+    none, stored, finished = replies_of(
         "planner",
         project,
         (("gather_requirements", {}), ("set_overarching_goal", {"goal": goal}), ("finish_job", {})),
     )
 
     assert (none["stage"], none["options"]) == ("0", ["set_overarching_goal"])
-    assert kept["plan"]["text"] == "feat(kettle): whistle when the water boils\n"
+    assert stored["plan"]["text"] == "feat(kettle): whistle when the water boils\n"
     assert finished["error_type"] == "no tasks found"
 
 

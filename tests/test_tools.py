@@ -197,8 +197,8 @@ def test_a_full_run_writes_a_page_of_all_figures_and_their_pictures(tmp_path: Pa
     assert "![A step, microseconds](pictures/bench-a-step-microseconds.svg)\n" in page
     (picture,) = (docs / "pictures").iterdir()
     drawn = ET.fromstring(picture.read_text("utf-8"))  # noqa: S314 - our own picture
-    told = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    assert (picture.name, {"Handrail", "250", "Other", "2.5"} - {*told}) == (
+    answer = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert (picture.name, {"Handrail", "250", "Other", "2.5"} - {*answer}) == (
         "bench-a-step-microseconds.svg",
         set(),
     )
@@ -225,9 +225,9 @@ def test_what_a_benchmark_keeps_is_there_for_the_next_and_gone_at_the_end(
 
     bench.main(["one", "two"], benchmarks, docs)
 
-    kept = re.search(r"^# (/.+) kept$", capsys.readouterr().out, re.MULTILINE)
-    assert kept is not None
-    assert not Path(kept[1]).exists()
+    stored = re.search(r"^# (/.+) kept$", capsys.readouterr().out, re.MULTILINE)
+    assert stored is not None
+    assert not Path(stored[1]).exists()
 
 
 def test_a_benchmark_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import IO, Any, Final
 import pytest
 
 from handrail.app.definitions import SETTLED_NANOSECONDS
-from helpers.servers import until
+from helpers.servers import wait_until
 
 pytestmark = pytest.mark.unmeasured
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -93,7 +93,7 @@ class Server:
         self.process.send_signal(signal.SIGUSR1)
         self.call(tool, **arguments)
         self.process.send_signal(signal.SIGUSR2)
-        until(self.note.exists, "the note")
+        wait_until(self.note.exists, "the note")
         entered = [line.partition(" ")[0] for line in self.note.read_text().splitlines()]
         return [one for one, before in zip(entered, [None, *entered], strict=False) if one != before]
 
@@ -112,13 +112,17 @@ def packages(modules: list[str]) -> list[str]:
 def step(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The way of a `workflow_next_step` that hands in the output of a step."""
     server = Server(tmp_path_factory.mktemp("step"), "steps")
-    told = server.call("workflow_next_step", template_name="walk")
+    answer = server.call("workflow_next_step", template_name="walk")
     begun = time.time_ns()
-    until(lambda: time.time_ns() - begun > SETTLED_NANOSECONDS, "all files to be old enough to be remembered")
+    wait_until(
+        lambda: time.time_ns() - begun > SETTLED_NANOSECONDS, "all files to be old enough to be remembered"
+    )
     for _ in range(2):
-        token = told["new_step_token"]
-        told = server.call("workflow_next_step", step_token=token, model_output_so_far=DONE)
-    modules = server.trace("workflow_next_step", step_token=told["new_step_token"], model_output_so_far=DONE)
+        token = answer["new_step_token"]
+        answer = server.call("workflow_next_step", step_token=token, model_output_so_far=DONE)
+    modules = server.trace(
+        "workflow_next_step", step_token=answer["new_step_token"], model_output_so_far=DONE
+    )
     server.end()
     return modules
 

@@ -32,14 +32,14 @@ def chosen(folder: Path, names: Sequence[str]) -> list[Path]:
     return [files[name] for name in wanted]
 
 
-def ran(file: Path, kept: str) -> Bench:
+def ran(file: Path, stored: str) -> Bench:
     """A benchmark, run to its end; what it prints is shown as it comes.
 
     What is `kept` in that folder it may take from those before, and leave to those behind it.
     """
     began, lines = time.monotonic(), list[str]()
     print(f"# {file.name}", flush=True)
-    command, env = (sys.executable, str(file)), {**os.environ, "HANDRAIL_BENCH_KEPT": kept}
+    command, env = (sys.executable, str(file)), {**os.environ, "HANDRAIL_BENCH_KEPT": stored}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
         stuck = Timer(BOUND, process.kill)
         stuck.start()
@@ -55,8 +55,8 @@ def ran(file: Path, kept: str) -> Bench:
 
 def main(names: Sequence[str], folder: Path = ROOT / "benchmarks", docs: Path = ROOT / "docs") -> int:
     """Run them; all of them also write the page."""
-    with tempfile.TemporaryDirectory() as kept:
-        benches = [ran(file, kept) for file in chosen(folder, names)]
+    with tempfile.TemporaryDirectory() as stored:
+        benches = [ran(file, stored) for file in chosen(folder, names)]
     if not names:
         written(docs, benches, f"{datetime.now(UTC).date()}, {machine()}")
     for bench in benches:

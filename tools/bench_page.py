@@ -150,11 +150,11 @@ def page(benches: Sequence[Bench], here: str, titles: Sequence[str]) -> str:
 def _summary(benches: Sequence[Bench]) -> str:
     figures = [one for bench in benches for one in bench.figures]
     counts = {verdict: sum(one.verdict == verdict for one in figures) for verdict in VERDICTS}
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    answer = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     failed = [f"`{bench.file.name}`" for bench in benches if bench.failed]
     more = f" Failed: {', '.join(failed)}." if failed else ""
     minutes = sum(bench.seconds for bench in benches) / 60
-    return f"{len(figures)} figures in {minutes:.0f} minutes: {told}.{more}"
+    return f"{len(figures)} figures in {minutes:.0f} minutes: {answer}.{more}"
 
 
 def _table(bench: Bench) -> Iterator[str]:

@@ -209,7 +209,7 @@ def problems_page() -> str:
             [(f"`{code}`", severity[code], FINDING_CODES[code]) for code in sorted(FINDING_CODES)],
         ),
         "\n## In a file that is found by its name, and in front matter\n",
-        table(("code", "meaning"), [(f"`{code}`", told) for code, told in {**FILES, **FRONT}.items()]),
+        table(("code", "meaning"), [(f"`{code}`", answer) for code, answer in {**FILES, **FRONT}.items()]),
     )
 
 

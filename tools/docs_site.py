@@ -124,8 +124,8 @@ def main(arguments: Sequence[str]) -> int:
     site = Path(arguments[0]) if arguments else ROOT / "site"
     wrong = build(site)
     if not wrong:
-        told = f"{site}/index.html is the documentation; to search it: python3 -m http.server -d {site}"
-    print(wrong or told)
+        answer = f"{site}/index.html is the documentation; to search it: python3 -m http.server -d {site}"
+    print(wrong or answer)
     return 1 if wrong else 0
 
 

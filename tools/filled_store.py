@@ -8,9 +8,9 @@ from typing import Final
 
 from handrail.engine.lifecycle import ABANDON, CONTINUE, DIVERGE, FAIL, PAUSE
 from helpers import face_runs
-from helpers.program import command
-from helpers.repositories import made
-from helpers.servers import Pipe, Place, place
+from helpers.program import run_command
+from helpers.repositories import create_repository
+from helpers.servers import Pipe, Place, create_place
 from tools.sample_store import OUTPUTS, Played
 
 RUNS: Final = 60
@@ -66,7 +66,7 @@ class House(Place):
 
 
 def _house(folder: Path) -> House:
-    place(folder).project.rename(folder / folder.name)
+    create_place(folder).project.rename(folder / folder.name)
     return House(folder)
 
 
@@ -85,15 +85,15 @@ def filled(folder: Path) -> Filled:
     rules = at.project / ".handrail" / "guardrails"
     rules.mkdir()
     (rules / "secrets.md").write_text(RULE, "utf-8")
-    made("git", at.project, at.folder / "home")
+    create_repository("git", at.project, at.folder / "home")
     at.store.parent.mkdir(mode=0o700)
     _past(at)
     _steps(at)
-    for play in (face_runs.spells, face_runs.skills, face_runs.planner):
+    for play in (face_runs.play_spells, face_runs.play_skills, face_runs.play_planner):
         play(at)
     other = _house(folder / "kettle")
-    made("git", other.project, other.folder / "home")
-    face_runs.commits(other, at)
+    create_repository("git", other.project, other.folder / "home")
+    face_runs.play_commits(other, at)
     hides = at.project / ".handrail" / "agents"
     hides.mkdir()
     (hides / "tester.md").write_text("---\nabout: Breaks things\n---\nTry to break it.\n", "utf-8")
@@ -131,8 +131,8 @@ def _played(play: Played, run: str, chance: random.Random) -> None:
 def _steps(at: Place) -> None:
     with Pipe(at, "--face", "steps") as agent:
         paused = agent.start("walk", goal="Move the settings into one file")
-        told = agent.go_on(paused.token)
-        agent.go_on(told.token)
+        answer = agent.continue_run(paused.token)
+        agent.continue_run(answer.token)
         agent.control(paused.run, PAUSE, reason="waiting for the release")
         under_way = agent.start("bug-fix", goal="The editor forgets the cursor", inputs={"report": GOALS[0]})
         agent.call({"step_token": under_way.token, "model_output_so_far": {**OUTPUTS[0], "artifacts": []}})
@@ -142,13 +142,13 @@ def _steps(at: Place) -> None:
 
 
 def _commented(at: Place, run: str, text: str) -> None:
-    said = command("runs", "comment", run, text, "--store", at.store, cwd=at.folder)
+    said = run_command("runs", "comment", run, text, "--store", at.store, cwd=at.folder)
     if said.status:
         raise SystemExit(said.err)
 
 
 def _runs(at: Place) -> dict[str, str]:
-    listed = command("runs", "list", "--store", at.store, "--json", cwd=at.folder).data["runs"]
+    listed = run_command("runs", "list", "--store", at.store, "--json", cwd=at.folder).data["runs"]
     found: dict[str, str] = {}
     for run in listed:
         found.setdefault(run["face"] if run["face"] != "steps" else run["lifecycle"], run["id"])

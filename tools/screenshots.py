@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
-from helpers.browser import CHROMIUM, FLAGS, Pages, dashboard, entered
+from helpers.browser import CHROMIUM, FLAGS, DashboardProcess, open_signed_in_page, run_dashboard
 from tools.filled_store import Filled, filled
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "screenshots"
@@ -53,11 +53,11 @@ def pages(store: Filled) -> Iterator[tuple[str, str]]:
     yield "missing", "/nothing"
 
 
-def _taken(browser: Browser, shown: Pages, store: Filled, only: str) -> int:
+def _taken(browser: Browser, shown: DashboardProcess, store: Filled, only: str) -> int:
     taken = 0
     for look, (scheme, size) in LOOKS.items():
         context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
-        page = entered(context, shown)
+        page = open_signed_in_page(context, shown)
         for name, path in pages(store):
             if only in f"{name}-{look}":
                 page.goto(shown.url + path)
@@ -81,7 +81,7 @@ def main(only: str = "") -> None:
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         store = filled(Path(folder))
-        with dashboard(store.at, "--project", str(store.at.project)) as shown:
+        with run_dashboard(store.at, "--project", str(store.at.project)) as shown:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS])
             taken = _taken(browser, shown, store, only)
             browser.close()

@@ -495,9 +495,9 @@ class Talk:
             self.failed(error)
             return
         for one in result.contents:
-            told = one.model_dump(mode="json", by_alias=True, exclude_none=True)
-            text = told.pop("text", "")
-            self.book.add(json.dumps(told), unfold(text))
+            answer = one.model_dump(mode="json", by_alias=True, exclude_none=True)
+            text = answer.pop("text", "")
+            self.book.add(json.dumps(answer), unfold(text))
 
     def failed(self, error: MCPError) -> None:
         """Write down an error of the protocol."""
@@ -582,12 +582,12 @@ async def over_stdio(
 
 def add_log(book: Book, said: str) -> None:
     """Write down what a server said on stderr, without the source lines of a traceback."""
-    kept = [
+    stored = [
         re.sub(r"\s+\w+\.py:\d+$", "", line) for line in said.splitlines() if not re.search("[╭│╰]", line)
     ]
-    if kept:
+    if stored:
         book.ask("stderr of the server")
-        book.add("\n".join(kept))
+        book.add("\n".join(stored))
 
 
 # --- the face `steps` ---------------------------------------------------------------------------------------
@@ -820,15 +820,15 @@ class Stepper:
 
     async def send(self, **given: object) -> Json:
         """Call the tool."""
-        told = await self.talk.call(NEXT, **given)
-        self.token = told.get("new_step_token") or self.token
-        return told
+        answer = await self.talk.call(NEXT, **given)
+        self.token = answer.get("new_step_token") or self.token
+        return answer
 
     async def start(self, template: str, **more: object) -> Json:
         """Start a run."""
-        told = await self.send(template_name=template, **more)
-        self.run = told.get("execution_id") or self.run
-        return told
+        answer = await self.send(template_name=template, **more)
+        self.run = answer.get("execution_id") or self.run
+        return answer
 
     async def go_on(self, given: Json | None = None, token: str = "") -> Json:
         """Hand in an output."""
@@ -994,9 +994,9 @@ async def take_branches(agent: Stepper) -> None:
 async def read_runs(agent: Stepper) -> None:
     """The resources that tell of runs."""
     talk = agent.talk
-    told = await agent.start("walk", goal="Looked at")
+    answer = await agent.start("walk", goal="Looked at")
     await agent.go_on(output(summary="It is drawn."))
-    run = told.get("execution_id", "")
+    run = answer.get("execution_id", "")
     for uri in (
         f"current-step://{run}",
         f"current_step://{run}",
@@ -1059,8 +1059,8 @@ class Caster:
         """Say these words, one after the other."""
         for word in words:
             given = more | ({"step_token": self.token} if self.token else {})
-            told = await self.talk.call(word, **given)
-            self.token = told.get("step_token") or self.token
+            answer = await self.talk.call(word, **given)
+            self.token = answer.get("step_token") or self.token
 
     def put(self, name: str, text: str) -> None:
         """Write a file of the task."""
@@ -1194,10 +1194,10 @@ async def talk_skills(talk: Talk) -> None:
     named = {"project": talk.project, "session": "demo"}
 
     async def complete(*skills: str, **more: object) -> Json:
-        told: Json = {}
+        answer: Json = {}
         for skill in skills:
-            told = await talk.call("complete_skill", **named, skill=skill, **more)
-        return told
+            answer = await talk.call("complete_skill", **named, skill=skill, **more)
+        return answer
 
     await talk.call("session_status", **named)
     await complete("gather-session-goals")
@@ -1472,9 +1472,9 @@ async def ask_a_person(place: Place, folder: Path) -> None:
 
     async def answer(_: ClientRequestContext, question: types.ElicitRequestParams) -> types.ElicitResult:
         book.add("[asks]", show(question.model_dump(mode="json", by_alias=True, exclude_none=True)))
-        told = next(answers)
-        book.add("[is answered]", show(told))
-        return types.ElicitResult.model_validate(told)
+        answer = next(answers)
+        book.add("[is answered]", show(answer))
+        return types.ElicitResult.model_validate(answer)
 
     for mode in ("auto", "legacy"):
         answers = iter(said)

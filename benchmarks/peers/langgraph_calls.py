@@ -45,7 +45,7 @@ def resumed(saver: object) -> Callable[[], object]:
         return lambda _: {"output": interrupt({"task": f"Do part {number} of what the run is for."})}
 
     def onward(number: int) -> Callable[[Kept], str]:
-        return lambda kept: END if kept["rounds"] > 9 else f"state_{(number + 1) % STATES}"
+        return lambda stored: END if stored["rounds"] > 9 else f"state_{(number + 1) % STATES}"
 
     for number in range(STATES):
         graph.add_node(f"state_{number}", waits(number))

@@ -13,14 +13,14 @@ from handrail.engine.model import Actor, Authority, Lifecycle
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.ports.queries import RunFilter, RunRow
 from handrail.runtime.records import Caller
-from helpers.history import History, history
+from helpers.history import History, create_history
 
 ANN = Caller(Actor.PERSON, "ann", "test")
 
 
 @pytest.fixture
 def past(tmp_path: Path) -> History:
-    return history(tmp_path / "handrail.db")
+    return create_history(tmp_path / "handrail.db")
 
 
 @pytest.fixture

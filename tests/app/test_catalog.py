@@ -16,7 +16,7 @@ from handrail.app.catalog import (
 )
 from handrail.app.user_files import MAX_FILE_BYTES
 from handrail.runtime.errors import Fault
-from helpers.definitions import put
+from helpers.definitions import write_definition
 from helpers.requirement import requirement
 
 SMALL = "workflow: small\nversion: 1\nauthority: sql\nsteps: [{name: one, agent: writer, task: Write.}]\n"
@@ -39,8 +39,8 @@ def told(found: Catalog) -> list[tuple[str, str, str]]:
 def test_each_kind_is_looked_for_in_the_project_then_with_the_user(
     kind: DefinitionKind, folder: str, file: str, project: Path, home: Path
 ) -> None:
-    ours = put(project, f".handrail/{folder}/{file}", "the project's")
-    theirs = put(home, f".config/handrail/{folder}/{file}", "the user's")
+    ours = write_definition(project, f".handrail/{folder}/{file}", "the project's")
+    theirs = write_definition(home, f".config/handrail/{folder}/{file}", "the user's")
 
     first, second = (one for one in open_catalog(project, kind).all() if one.name == "small")
 
@@ -72,7 +72,7 @@ def test_the_built_in_ones_come_last() -> None:
 
 
 def test_a_project_that_is_not_there_has_nothing(tmp_path: Path) -> None:
-    put(tmp_path, "a-file", "")
+    write_definition(tmp_path, "a-file", "")
 
     for nowhere in (tmp_path / "nowhere", tmp_path / "a-file"):
         assert [
@@ -84,11 +84,11 @@ def test_a_project_that_is_not_there_has_nothing(tmp_path: Path) -> None:
 
 
 def test_a_workflow_may_have_a_folder_with_its_texts(project: Path) -> None:
-    put(project, ".handrail/workflows/big/workflow.yaml", "workflow: big")
-    put(project, ".handrail/workflows/big/Bye.md", "Good bye.")
-    put(project, ".handrail/workflows/big/notes.txt", "no text")
-    put(project, ".handrail/workflows/workflow.yaml", "no workflow: it has no folder to itself")
-    put(project, ".handrail/workflows/empty/readme.md", "no workflow")
+    write_definition(project, ".handrail/workflows/big/workflow.yaml", "workflow: big")
+    write_definition(project, ".handrail/workflows/big/Bye.md", "Good bye.")
+    write_definition(project, ".handrail/workflows/big/notes.txt", "no text")
+    write_definition(project, ".handrail/workflows/workflow.yaml", "no workflow: it has no folder to itself")
+    write_definition(project, ".handrail/workflows/empty/readme.md", "no workflow")
 
     mine = [one for one in open_catalog(project).all() if one.origin == "project"]
 
@@ -99,9 +99,9 @@ def test_a_workflow_may_have_a_folder_with_its_texts(project: Path) -> None:
 @pytest.fixture
 def victim(tmp_path: Path) -> Path:
     """A folder outside of the project whose texts are none of its business."""
-    put(tmp_path, "secret/small.md", "the victim's own words")
-    put(tmp_path, "secret/small.yaml", SMALL)
-    put(tmp_path, "secret/big/workflow.yaml", SMALL)
+    write_definition(tmp_path, "secret/small.md", "the victim's own words")
+    write_definition(tmp_path, "secret/small.yaml", SMALL)
+    write_definition(tmp_path, "secret/big/workflow.yaml", SMALL)
     return tmp_path / "secret"
 
 
@@ -110,7 +110,7 @@ def _linked(path: Path, victim: Path) -> None:
 
 
 def _linked_within(path: Path, _victim: Path) -> None:
-    put(path.parent, "real.txt", "text").rename(path.parent / "real")
+    write_definition(path.parent, "real.txt", "text").rename(path.parent / "real")
     path.symlink_to("real")
 
 
@@ -162,7 +162,7 @@ def test_an_unsafe_file_of_a_project_is_reported_and_skipped(
     path = folder / f"small{kind.suffix}"
     assert callable(make)
     make(path, victim)
-    put(home, f".config/handrail/{kind.folder}/small{kind.suffix}", "the user's")
+    write_definition(home, f".config/handrail/{kind.folder}/small{kind.suffix}", "the user's")
 
     found = [one for one in open_catalog(project, kind).all() if one.name == "small"]
 
@@ -174,7 +174,7 @@ def test_an_unsafe_file_of_a_project_is_reported_and_skipped(
 def test_a_linked_folder_of_a_project_is_reported_and_skipped(
     where: str, project: Path, victim: Path
 ) -> None:
-    put(victim, "workflows/small.yaml", SMALL)
+    write_definition(victim, "workflows/small.yaml", SMALL)
     (project / where).parent.mkdir(parents=True, exist_ok=True)
     (project / where).symlink_to(victim)
 
@@ -187,9 +187,9 @@ def test_a_linked_folder_of_a_project_is_reported_and_skipped(
 
 
 def test_a_link_to_the_folder_of_a_workflow_is_reported(project: Path, victim: Path) -> None:
-    put(project, ".handrail/workflows/README", "a file of no kind")
+    write_definition(project, ".handrail/workflows/README", "a file of no kind")
     (project / ".handrail/workflows/big").symlink_to(victim / "big")
-    put(project, ".handrail/workflows/own/workflow.yaml", SMALL)
+    write_definition(project, ".handrail/workflows/own/workflow.yaml", SMALL)
     (project / ".handrail/workflows/own/Bye.md").symlink_to(victim / "small.md")
 
     path = project / ".handrail/workflows"
@@ -243,7 +243,7 @@ def test_a_dangling_link_of_the_user_is_reported(home: Path) -> None:
 
 
 def test_a_settings_folder_that_is_a_file_is_reported(home: Path) -> None:
-    put(home, ".config/handrail", "a file")
+    write_definition(home, ".config/handrail", "a file")
 
     assert [code for _, code, _ in told(open_catalog(Path("/nowhere")))] == ["unreadable"]
 
@@ -255,7 +255,7 @@ def test_a_settings_folder_that_is_a_file_is_reported(home: Path) -> None:
 def test_a_file_with_a_bad_name_is_reported_and_skipped(
     name: str, kind: DefinitionKind, project: Path
 ) -> None:
-    put(project, f".handrail/{kind.folder}/{name}{kind.suffix}", "text")
+    write_definition(project, f".handrail/{kind.folder}/{name}{kind.suffix}", "text")
 
     ((said, code, message),) = told(open_catalog(project, kind))
 
@@ -265,8 +265,8 @@ def test_a_file_with_a_bad_name_is_reported_and_skipped(
 
 
 def test_no_persona_can_be_called_default(project: Path) -> None:
-    put(project, ".handrail/agents/default.md", "text")
-    put(project, ".handrail/guardrails/default.md", "text")
+    write_definition(project, ".handrail/agents/default.md", "text")
+    write_definition(project, ".handrail/guardrails/default.md", "text")
 
     message = "`default` means another persona, so none can be called so"
     assert told(open_catalog(project, DefinitionKind.PERSONA)) == [("default", "bad-name", message)]
@@ -274,9 +274,9 @@ def test_no_persona_can_be_called_default(project: Path) -> None:
 
 
 def test_two_files_of_one_name_are_reported_and_the_first_is_used(project: Path, home: Path) -> None:
-    first = put(project, ".handrail/workflows/small/workflow.yaml", SMALL)
-    put(project, ".handrail/workflows/small.yaml", SMALL)
-    theirs = put(home, ".config/handrail/workflows/small.yaml", SMALL)
+    first = write_definition(project, ".handrail/workflows/small/workflow.yaml", SMALL)
+    write_definition(project, ".handrail/workflows/small.yaml", SMALL)
+    theirs = write_definition(home, ".config/handrail/workflows/small.yaml", SMALL)
 
     found = open_catalog(project).find("small")
 
@@ -290,8 +290,8 @@ def test_two_files_of_one_name_are_reported_and_the_first_is_used(project: Path,
 
 def test_a_file_does_not_hide_its_neighbour(home: Path) -> None:
     own = home / ".config/handrail/workflows"
-    put(own, "small/workflow.yaml", SMALL)
-    put(own, "small.yaml", SMALL)
+    write_definition(own, "small/workflow.yaml", SMALL)
+    write_definition(own, "small.yaml", SMALL)
 
     found = open_catalog(Path("/nowhere")).find("small")
 
@@ -300,9 +300,9 @@ def test_a_file_does_not_hide_its_neighbour(home: Path) -> None:
 
 
 def test_a_text_that_is_not_utf_8_is_reported_by_line_and_column(project: Path) -> None:
-    put(project, ".handrail/agents/small.md", b"one\ncaf\xe9\n")
-    put(project, ".handrail/agents/zero.md", b"a\0b")
-    put(project, ".handrail/agents/marked.md", b"\xef\xbb\xbfgood")
+    write_definition(project, ".handrail/agents/small.md", b"one\ncaf\xe9\n")
+    write_definition(project, ".handrail/agents/zero.md", b"a\0b")
+    write_definition(project, ".handrail/agents/marked.md", b"\xef\xbb\xbfgood")
 
     found, lost = open_catalog(project, DefinitionKind.PERSONA).list_with_skipped()
 
@@ -315,9 +315,9 @@ def test_a_text_that_is_not_utf_8_is_reported_by_line_and_column(project: Path) 
 
 def test_a_folder_with_too_many_files_is_reported_and_the_first_are_read(project: Path) -> None:
     for number in range(MAX_DEFINITIONS + 2):
-        put(project, f".handrail/agents/p{number:03}.md", "text")
-        put(project, f".handrail/workflows/big/t{number:03}.md", "text")
-    put(project, ".handrail/workflows/big/workflow.yaml", SMALL)
+        write_definition(project, f".handrail/agents/p{number:03}.md", "text")
+        write_definition(project, f".handrail/workflows/big/t{number:03}.md", "text")
+    write_definition(project, ".handrail/workflows/big/workflow.yaml", SMALL)
 
     mine = [
         one.name for one in open_catalog(project, DefinitionKind.PERSONA).all() if one.origin == "project"
@@ -349,13 +349,13 @@ def test_an_unreadable_file_is_reported() -> None:
 
 def test_below_a_folder_personas_and_guardrails_count_only_where_they_are_looked_for(project: Path) -> None:
     wanted = [
-        put(project, ".handrail/agents/one.md", ""),
-        put(project, ".handrail/guardrails/two.md", ""),
-        put(project, ".handrail/workflows/big/workflow.yaml", ""),
-        put(project, "flows/four.yaml", ""),
+        write_definition(project, ".handrail/agents/one.md", ""),
+        write_definition(project, ".handrail/guardrails/two.md", ""),
+        write_definition(project, ".handrail/workflows/big/workflow.yaml", ""),
+        write_definition(project, "flows/four.yaml", ""),
     ]
-    put(project, ".claude/agents/five.md", "")
-    put(project, ".handrail/workflows/big/Bye.md", "")
-    put(project, "README.md", "")
+    write_definition(project, ".claude/agents/five.md", "")
+    write_definition(project, ".handrail/workflows/big/Bye.md", "")
+    write_definition(project, "README.md", "")
 
     assert list(find_definition_files(project)) == wanted

@@ -11,7 +11,7 @@ from handrail.app.catalog import DefinitionKind
 from handrail.app.definitions import Definitions, ScannedFolder, SourceCache, StatSnapshot, take_stat_snapshot
 from handrail.app.trust import TrustStore
 from handrail.workflows.load import SourceFinder, WorkflowSource
-from helpers.definitions import put
+from helpers.definitions import write_definition
 
 LONG_AGO = -(10**18)
 """As if whatever was changed had been changed long before it is read."""
@@ -50,8 +50,8 @@ def told(shelf: Definitions) -> tuple[str | None, list[str]]:
 @pytest.fixture
 def poet(project: Path, own: Path, shelf: Definitions) -> Path:
     """The file of a persona that was looked at, as was a rule of the user's."""
-    path = put(project, ".handrail/agents/poet.md", "Write.\n")
-    put(own, "guardrails/calm.md", "Calm.\n")
+    path = write_definition(project, ".handrail/agents/poet.md", "Write.\n")
+    write_definition(own, "guardrails/calm.md", "Calm.\n")
     assert told(shelf) == ("Write.\n", ["Calm.\n"])
     return path
 
@@ -72,12 +72,12 @@ def test_folders_that_are_not_there_are_not_looked_for_again(
     assert told(shelf) == (None, [])
     assert opened == []
 
-    put(project, ".handrail/agents/poet.md", "Write.\n")
+    write_definition(project, ".handrail/agents/poet.md", "Write.\n")
     assert told(shelf) == ("Write.\n", [])
 
 
 def test_what_was_changed_a_moment_ago_is_read_again(project: Path, opened: list[str]) -> None:
-    put(project, ".handrail/agents/poet.md", "Write.\n")
+    write_definition(project, ".handrail/agents/poet.md", "Write.\n")
     shelf = Definitions(project, TrustStore())
     told(shelf)
     opened.clear()
@@ -97,11 +97,11 @@ def _same_size(poet: Path) -> None:
 
 
 def _replaced(poet: Path) -> None:
-    put(poet.parent.parent, "new.md", "Write!\n").rename(poet)
+    write_definition(poet.parent.parent, "new.md", "Write!\n").rename(poet)
 
 
 def _linked_to(poet: Path) -> None:
-    put(poet.parent.parent, "new.md", "Write!\n")
+    write_definition(poet.parent.parent, "new.md", "Write!\n")
     poet.unlink()
     poet.symlink_to("../new.md")
 
@@ -159,23 +159,23 @@ def test_a_file_of_the_users_is_followed_where_its_links_lead(
     shelf: Definitions, own: Path, home: Path
 ) -> None:
     real = home / "rules"
-    put(own, "agents/cook.md", "Cook.\n")
+    write_definition(own, "agents/cook.md", "Cook.\n")
     (own / "guardrails").symlink_to(real)
     assert told(shelf)[1] == []
 
-    calm = put(real, "calm.md", "Calm.\n")
+    calm = write_definition(real, "calm.md", "Calm.\n")
     assert told(shelf)[1] == ["Calm.\n"]
     calm.write_text("Be calm.\n")
     assert told(shelf)[1] == ["Be calm.\n"]
     calm.unlink()
     calm.symlink_to("elsewhere")
     assert told(shelf)[1] == []
-    put(real, "elsewhere", "Elsewhere.\n")
+    write_definition(real, "elsewhere", "Elsewhere.\n")
     assert told(shelf)[1] == ["Elsewhere.\n"]
 
 
 def test_what_is_passed_over_is_looked_at_again(shelf: Definitions, project: Path, opened: list[str]) -> None:
-    put(project, ".handrail/agents/not a name.md", "Write.\n")
+    write_definition(project, ".handrail/agents/not a name.md", "Write.\n")
     assert [one.name for one in shelf.list_skipped(DefinitionKind.PERSONA)] == ["not a name"]
     opened.clear()
 
@@ -185,7 +185,7 @@ def test_what_is_passed_over_is_looked_at_again(shelf: Definitions, project: Pat
 
 
 def test_a_missing_or_just_changed_file_has_no_snapshot(tmp_path: Path) -> None:
-    file = put(tmp_path, "one/two/file.md", "Text.\n")
+    file = write_definition(tmp_path, "one/two/file.md", "Text.\n")
     place = ScannedFolder(file.parent, (file,), follows=False)
     late = 2 * file.stat().st_ctime_ns
 

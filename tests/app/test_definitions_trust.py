@@ -5,7 +5,7 @@ from pathlib import Path
 from handrail.app.definitions import Definitions
 from handrail.app.trust import TrustStore, UntrustedFile
 from handrail.runtime.world import PinnedWorkflow
-from helpers.definitions import OUTER, SMALL, names, put, trust_all, workflow_of
+from helpers.definitions import OUTER, SMALL, list_names, load_workflow, trust_all, write_definition
 from helpers.requirement import requirement
 
 
@@ -13,8 +13,8 @@ from helpers.requirement import requirement
 def test_a_workflow_that_hides_another_is_not_started_before_it_is_trusted(
     shelf: Definitions, project: Path, own: Path
 ) -> None:
-    hidden = put(own, "workflows/small.yaml", SMALL)
-    path = put(project, ".handrail/workflows/small.yaml", SMALL.replace("Read it.", "Say yes."))
+    hidden = write_definition(own, "workflows/small.yaml", SMALL)
+    path = write_definition(project, ".handrail/workflows/small.yaml", SMALL.replace("Read it.", "Say yes."))
 
     refused = shelf.find_pinned("small")
     assert isinstance(refused, UntrustedFile)
@@ -31,13 +31,13 @@ def test_a_workflow_that_hides_another_is_not_started_before_it_is_trusted(
         " \n"
     )
     trust_all(shelf)
-    assert workflow_of(shelf, "small").states["review"].brief is not None
+    assert load_workflow(shelf, "small").states["review"].brief is not None
     assert [(one.file.name, one.trusted) for one in shelf.list_hiding_files()] == [("small", True)]
 
 
 @requirement("steps:def.files")
 def test_a_built_in_workflow_cannot_be_replaced_by_stealth(shelf: Definitions, project: Path) -> None:
-    put(project, ".handrail/workflows/bug-fix.yaml", SMALL.replace("small", "bug-fix"))
+    write_definition(project, ".handrail/workflows/bug-fix.yaml", SMALL.replace("small", "bug-fix"))
 
     assert isinstance(shelf.find_pinned("bug-fix"), UntrustedFile)
 
@@ -45,30 +45,30 @@ def test_a_built_in_workflow_cannot_be_replaced_by_stealth(shelf: Definitions, p
 def test_what_changes_after_it_was_trusted_is_not_trusted(
     shelf: Definitions, project: Path, own: Path
 ) -> None:
-    put(own, "workflows/small.yaml", SMALL)
-    path = put(project, ".handrail/workflows/small.yaml", SMALL + "# mine\n")
+    write_definition(own, "workflows/small.yaml", SMALL)
+    path = write_definition(project, ".handrail/workflows/small.yaml", SMALL + "# mine\n")
     trust_all(shelf)
     assert isinstance(shelf.find_pinned("small"), PinnedWorkflow)
 
-    put(path.parent, path.name, SMALL + "# mine!\n")
+    write_definition(path.parent, path.name, SMALL + "# mine!\n")
     assert isinstance(shelf.find_pinned("small"), UntrustedFile)
 
-    put(path.parent, path.name, SMALL + "# mine\n")
+    write_definition(path.parent, path.name, SMALL + "# mine\n")
     assert isinstance(shelf.find_pinned("small"), PinnedWorkflow)
 
 
 def test_trust_is_for_one_project_alone(shelf: Definitions, project: Path, own: Path, tmp_path: Path) -> None:
-    put(own, "workflows/small.yaml", SMALL)
-    put(project, ".handrail/workflows/small.yaml", SMALL + "# mine\n")
-    put(tmp_path, "other/.handrail/workflows/small.yaml", SMALL + "# mine\n")
+    write_definition(own, "workflows/small.yaml", SMALL)
+    write_definition(project, ".handrail/workflows/small.yaml", SMALL + "# mine\n")
+    write_definition(tmp_path, "other/.handrail/workflows/small.yaml", SMALL + "# mine\n")
     trust_all(shelf)
 
     assert isinstance(Definitions(tmp_path / "other", TrustStore()).find_pinned("small"), UntrustedFile)
 
 
 def test_a_copy_of_what_it_hides_needs_no_trust(shelf: Definitions, project: Path, own: Path) -> None:
-    put(own, "workflows/small.yaml", SMALL)
-    put(project, ".handrail/workflows/small.yaml", SMALL)
+    write_definition(own, "workflows/small.yaml", SMALL)
+    write_definition(project, ".handrail/workflows/small.yaml", SMALL)
 
     assert isinstance(shelf.find_pinned("small"), PinnedWorkflow)
     assert shelf.list_hiding_files() == ()
@@ -77,8 +77,8 @@ def test_a_copy_of_what_it_hides_needs_no_trust(shelf: Definitions, project: Pat
 def test_what_hides_a_file_that_cannot_be_read_needs_trust_too(
     shelf: Definitions, project: Path, own: Path
 ) -> None:
-    put(own, "agents/poet.md", "\0")
-    put(project, ".handrail/agents/poet.md", "Lie.\n")
+    write_definition(own, "agents/poet.md", "\0")
+    write_definition(project, ".handrail/agents/poet.md", "Lie.\n")
 
     (refused,) = shelf.list_untrusted()
 
@@ -89,51 +89,51 @@ def test_what_hides_a_file_that_cannot_be_read_needs_trust_too(
 
 
 def test_a_users_file_may_hide_a_built_in_one(shelf: Definitions, own: Path) -> None:
-    put(own, "workflows/bug-fix.yaml", SMALL.replace("small", "bug-fix"))
+    write_definition(own, "workflows/bug-fix.yaml", SMALL.replace("small", "bug-fix"))
 
-    assert workflow_of(shelf, "bug-fix").initial == "write"
+    assert load_workflow(shelf, "bug-fix").initial == "write"
     assert shelf.list_hiding_files() == ()
 
 
 def test_texts_beside_a_workflow_are_trusted_with_it(shelf: Definitions, project: Path, own: Path) -> None:
-    put(own, "workflows/small.yaml", SMALL)
-    put(project, ".handrail/workflows/small/workflow.yaml", SMALL)
-    note = put(project, ".handrail/workflows/small/note.md", "one")
+    write_definition(own, "workflows/small.yaml", SMALL)
+    write_definition(project, ".handrail/workflows/small/workflow.yaml", SMALL)
+    note = write_definition(project, ".handrail/workflows/small/note.md", "one")
 
     (first,) = shelf.list_untrusted()
     assert first.diff == f"--- nothing\n+++ {note}\n@@ -0,0 +1 @@\n+one\n"
     trust_all(shelf)
     assert shelf.list_untrusted() == ()
 
-    put(note.parent, note.name, "two")
+    write_definition(note.parent, note.name, "two")
     assert [one.digest == first.digest for one in shelf.list_untrusted()] == [False]
 
 
 def test_a_workflow_with_an_untrusted_one_inside_is_not_started(
     shelf: Definitions, project: Path, own: Path
 ) -> None:
-    put(own, "workflows/small.yaml", SMALL)
-    put(project, ".handrail/workflows/small.yaml", SMALL + "# mine\n")
-    put(project, ".handrail/workflows/outer.yaml", OUTER)
+    write_definition(own, "workflows/small.yaml", SMALL)
+    write_definition(project, ".handrail/workflows/small.yaml", SMALL + "# mine\n")
+    write_definition(project, ".handrail/workflows/outer.yaml", OUTER)
 
     refused = shelf.find_pinned("outer")
 
     assert isinstance(refused, UntrustedFile)
     assert refused.name == "small"
     trust_all(shelf)
-    assert "within/review" in workflow_of(shelf, "outer").states
+    assert "within/review" in load_workflow(shelf, "outer").states
 
 
 def test_the_inside_of_a_trusted_workflow_cannot_change(shelf: Definitions, project: Path, own: Path) -> None:
-    put(own, "workflows/outer.yaml", SMALL.replace("small", "outer"))
-    put(project, ".handrail/workflows/outer.yaml", OUTER)
-    inner = put(project, ".handrail/workflows/small.yaml", SMALL)
+    write_definition(own, "workflows/outer.yaml", SMALL.replace("small", "outer"))
+    write_definition(project, ".handrail/workflows/outer.yaml", OUTER)
+    inner = write_definition(project, ".handrail/workflows/small.yaml", SMALL)
     (before,) = shelf.list_untrusted()
     assert f"--- nothing\n+++ {inner}\n@@ -0,0 +1,7 @@\n+workflow: small\n" in before.diff
     trust_all(shelf)
     assert isinstance(shelf.find_pinned("outer"), PinnedWorkflow)
 
-    put(inner.parent, inner.name, SMALL.replace("Read it.", "Say yes."))
+    write_definition(inner.parent, inner.name, SMALL.replace("Read it.", "Say yes."))
 
     assert isinstance(shelf.find_pinned("outer"), UntrustedFile)
     assert isinstance(shelf.find_pinned("small"), PinnedWorkflow)
@@ -142,12 +142,12 @@ def test_the_inside_of_a_trusted_workflow_cannot_change(shelf: Definitions, proj
 def test_what_the_user_changes_inside_a_trusted_workflow_is_the_users_business(
     shelf: Definitions, project: Path, own: Path
 ) -> None:
-    put(own, "workflows/outer.yaml", SMALL.replace("small", "outer"))
-    put(own, "workflows/small.yaml", SMALL)
-    put(project, ".handrail/workflows/outer.yaml", OUTER)
+    write_definition(own, "workflows/outer.yaml", SMALL.replace("small", "outer"))
+    write_definition(own, "workflows/small.yaml", SMALL)
+    write_definition(project, ".handrail/workflows/outer.yaml", OUTER)
     trust_all(shelf)
 
-    put(own, "workflows/small.yaml", SMALL.replace("Read it.", "Read it twice."))
+    write_definition(own, "workflows/small.yaml", SMALL.replace("Read it.", "Read it twice."))
 
     assert isinstance(shelf.find_pinned("outer"), PinnedWorkflow)
 
@@ -155,14 +155,14 @@ def test_what_the_user_changes_inside_a_trusted_workflow_is_the_users_business(
 def test_a_workflow_whose_inside_comes_later_is_trusted_anew(
     shelf: Definitions, project: Path, own: Path
 ) -> None:
-    put(own, "workflows/outer.yaml", SMALL.replace("small", "outer"))
-    put(project, ".handrail/workflows/outer.yaml", OUTER)
+    write_definition(own, "workflows/outer.yaml", SMALL.replace("small", "outer"))
+    write_definition(project, ".handrail/workflows/outer.yaml", OUTER)
     trust_all(shelf)
     broken = shelf.find_pinned("outer")
     assert isinstance(broken, PinnedWorkflow)
     assert [problem.code for problem in broken.problems] == ["unknown-workflow"]
 
-    put(project, ".handrail/workflows/small.yaml", SMALL)
+    write_definition(project, ".handrail/workflows/small.yaml", SMALL)
 
     assert isinstance(shelf.find_pinned("outer"), UntrustedFile)
 
@@ -172,12 +172,12 @@ def test_a_persona_or_guardrail_that_is_not_trusted_gives_way_to_the_one_it_hide
     shelf: Definitions, project: Path, own: Path
 ) -> None:
     for folder in ("agents", "guardrails"):
-        put(own, f"{folder}/strict.md", "Be strict.\n")
-        put(project, f".handrail/{folder}/strict.md", "Be kind.\n")
+        write_definition(own, f"{folder}/strict.md", "Be strict.\n")
+        write_definition(project, f".handrail/{folder}/strict.md", "Be kind.\n")
 
     assert [one.text for one in shelf.guardrails()] == ["Be strict.\n"]
     assert [one.text for one in shelf.personas() if one.name == "strict"] == ["Be strict.\n"]
-    assert names(shelf.list_untrusted()) == [("persona", "strict"), ("guardrail", "strict")]
+    assert list_names(shelf.list_untrusted()) == [("persona", "strict"), ("guardrail", "strict")]
     trust_all(shelf)
     persona = shelf.persona("strict")
     assert [one.text for one in shelf.guardrails()] == ["Be kind.\n"]
@@ -186,30 +186,30 @@ def test_a_persona_or_guardrail_that_is_not_trusted_gives_way_to_the_one_it_hide
 
 
 def test_what_blocks_a_run_is_what_it_would_use(shelf: Definitions, project: Path, own: Path) -> None:
-    put(project, ".handrail/workflows/small.yaml", SMALL)
-    put(project, ".handrail/workflows/outer.yaml", OUTER)
+    write_definition(project, ".handrail/workflows/small.yaml", SMALL)
+    write_definition(project, ".handrail/workflows/outer.yaml", OUTER)
     for name in ("poet", "painter"):
-        put(own, f"agents/{name}.md", "old")
-        put(project, f".handrail/agents/{name}.md", "new")
-    put(project, ".handrail/agents/supervisor.md", "new")
+        write_definition(own, f"agents/{name}.md", "old")
+        write_definition(project, f".handrail/agents/{name}.md", "new")
+    write_definition(project, ".handrail/agents/supervisor.md", "new")
     for name, head in {
         "by-step": "steps: [review]",
         "by-name": "workflows: small",
         "never": "about: x",
     }.items():
-        put(own, f"guardrails/{name}.md", f"---\n{head}\n---\nold")
-        put(project, f".handrail/guardrails/{name}.md", "new")
-    small, outer = workflow_of(shelf, "small"), workflow_of(shelf, "outer")
+        write_definition(own, f"guardrails/{name}.md", f"---\n{head}\n---\nold")
+        write_definition(project, f".handrail/guardrails/{name}.md", "new")
+    small, outer = load_workflow(shelf, "small"), load_workflow(shelf, "outer")
 
-    assert names(shelf.list_blocking(small)) == [
+    assert list_names(shelf.list_blocking(small)) == [
         ("persona", "poet"),
         ("persona", "supervisor"),
         ("guardrail", "by-name"),
         ("guardrail", "by-step"),
     ]
-    put(own, "workflows/small.yaml", SMALL)
-    put(project, ".handrail/workflows/small.yaml", SMALL + "# mine\n")
-    assert names(shelf.list_blocking(outer)) == [
+    write_definition(own, "workflows/small.yaml", SMALL)
+    write_definition(project, ".handrail/workflows/small.yaml", SMALL + "# mine\n")
+    assert list_names(shelf.list_blocking(outer)) == [
         ("workflow", "small"),
         ("persona", "poet"),
         ("persona", "supervisor"),
@@ -222,10 +222,10 @@ def test_what_blocks_a_run_is_what_it_would_use(shelf: Definitions, project: Pat
 def test_a_workflow_that_is_gone_since_is_blocked_by_its_personas_alone(
     shelf: Definitions, project: Path, own: Path
 ) -> None:
-    path = put(project, ".handrail/workflows/small.yaml", SMALL)
-    put(own, "agents/poet.md", "old")
-    put(project, ".handrail/agents/poet.md", "new")
-    small = workflow_of(shelf, "small")
+    path = write_definition(project, ".handrail/workflows/small.yaml", SMALL)
+    write_definition(own, "agents/poet.md", "old")
+    write_definition(project, ".handrail/agents/poet.md", "new")
+    small = load_workflow(shelf, "small")
     path.unlink()
 
-    assert names(shelf.list_blocking(small)) == [("persona", "poet")]
+    assert list_names(shelf.list_blocking(small)) == [("persona", "poet")]

@@ -7,13 +7,13 @@ from handrail.app.insights import load_figures
 from handrail.stores.sql.sqlite import SqliteDatabase
 from handrail.stores.sql.summaries import SqlMeasures
 from helpers.drawings import Drawing, boards
-from helpers.history import history
+from helpers.history import create_history
 
 NOW = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 
 
 def test_the_boards_of_a_store_are_those_of_its_runs(tmp_path: Path) -> None:
-    database = SqliteDatabase(history(tmp_path / "handrail.db").path)
+    database = SqliteDatabase(create_history(tmp_path / "handrail.db").path)
     figures = load_figures(SqlMeasures(database), NOW)
     database.close()
 
@@ -40,7 +40,7 @@ def test_the_boards_of_a_store_are_those_of_its_runs(tmp_path: Path) -> None:
 
 
 def test_windows_are_those_of_the_source_unless_a_start_is_given(tmp_path: Path) -> None:
-    database = SqliteDatabase(history(tmp_path / "handrail.db").path)
+    database = SqliteDatabase(create_history(tmp_path / "handrail.db").path)
     summaries, later = SqlMeasures(database), NOW + timedelta(days=2)
     found, none = load_figures(summaries, later), load_figures(summaries, later, NOW)
     database.close()

@@ -32,8 +32,8 @@ from handrail.runtime.ports.turn import Feed, Runs
 from handrail.runtime.records import Caller, RecordedCall, RunChange, StoredRun, Turn, project_id
 from handrail.stores.sql.queries import SqlRunQueries
 from handrail.stores.sql.runs import SqliteRuns
-from helpers.resources import NOBODY, ROOT, made
-from helpers.turns import ORIGIN, Desk, sqlite
+from helpers.resources import NOBODY, ROOT, build_spec_output
+from helpers.turns import ORIGIN, TurnHarness, open_sqlite
 
 OTHER: Final = "/srv/other"
 NOW: Final = datetime(2026, 3, 1, 13, tzinfo=UTC)
@@ -42,25 +42,25 @@ NOTED: Final = (Entry(EntryKind.ERROR_OCCURRED, data={"error_type": "tried"}),)
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(sqlite(tmp_path / "store.db"))
+def harness(tmp_path: Path) -> TurnHarness:
+    return TurnHarness(open_sqlite(tmp_path / "store.db"))
 
 
 @pytest.fixture
-def runs(desk: Desk) -> SqliteRuns:
-    assert isinstance(desk.runs, SqliteRuns)
-    return desk.runs
+def runs(harness: TurnHarness) -> SqliteRuns:
+    assert isinstance(harness.runs, SqliteRuns)
+    return harness.runs
 
 
-def played(desk: Desk, root: str) -> tuple[str, str]:
+def played(turns: TurnHarness, root: str) -> tuple[str, str]:
     """A run that is over and one that is under way, in a project."""
     origin = replace(ORIGIN, project=root)
     ids = []
     for ends in (True, False):
-        told = desk.start(None, origin)
-        ids.append(told["run"])
-        while ends and told["lifecycle"] == Lifecycle.RUNNING:
-            told = desk.send(told["run"], Event("continue", made(root)), told["token"])
+        answer = turns.start(None, origin)
+        ids.append(answer["run"])
+        while ends and answer["lifecycle"] == Lifecycle.RUNNING:
+            answer = turns.send(answer["run"], Event("continue", build_spec_output(root)), answer["token"])
     return ids[0], ids[1]
 
 
@@ -115,13 +115,13 @@ ALL: Final[Mapping[str, Callable[[Any], object]]] = {
 
 
 def test_every_question_about_what_is_outside_is_answered_as_about_what_never_was(
-    desk: Desk, runs: SqliteRuns
+    harness: TurnHarness, runs: SqliteRuns
 ) -> None:
-    inside = played(desk, ROOT)
+    inside = played(harness, ROOT)
     alone = {name: ask(SqlRunQueries(runs.database)) for name, ask in ALL.items() if name != "journal"}
-    outside = played(desk, OTHER)
-    desk.send(outside[1], Event("nonsense"))
-    assert write_comment(desk.world, outside[1], "Secret", Caller(Actor.PERSON)) is None
+    outside = played(harness, OTHER)
+    harness.send(outside[1], Event("nonsense"))
+    assert write_comment(harness.world, outside[1], "Secret", Caller(Actor.PERSON)) is None
     records = SqlRunQueries(runs.database, lambda: (ROOT,))
 
     assert {*ASKED, *ALL, "snapshot", "last_entry_number"} == methods(RunQueries)
@@ -142,8 +142,8 @@ def test_every_question_about_what_is_outside_is_answered_as_about_what_never_wa
     assert nothing.excerpts(FinalArtifactsOfProject(project_id(ROOT))) == ()
 
 
-def test_runs_outside_can_be_neither_read_nor_moved(desk: Desk, runs: SqliteRuns) -> None:
-    (_, mine), (over, theirs) = played(desk, ROOT), played(desk, OTHER)
+def test_runs_outside_can_be_neither_read_nor_moved(harness: TurnHarness, runs: SqliteRuns) -> None:
+    (_, mine), (over, theirs) = played(harness, ROOT), played(harness, OTHER)
     behind = FilteredRuns(runs, lambda: (ROOT,))
     stored, own = runs.load(theirs), runs.load(mine)
     assert stored is not None
@@ -164,7 +164,7 @@ def test_runs_outside_can_be_neither_read_nor_moved(desk: Desk, runs: SqliteRuns
         for run in (over, theirs, ""):
             assert ask(run) == ask(NOBODY), name
     assert not behind.renew_tokens(stored, {}, NOW, ())
-    assert Desk(behind).send(theirs, Event("pause"))["code"] == RefusalCode.UNKNOWN_RUN
+    assert TurnHarness(behind).send(theirs, Event("pause"))["code"] == RefusalCode.UNKNOWN_RUN
     nothing = RecordedCall("", "", b"")
     with pytest.raises(ValueError, match="outside the fence"):
         behind.commit(Turn(stored, stored.run, NOW, nothing))
@@ -178,10 +178,10 @@ def test_runs_outside_can_be_neither_read_nor_moved(desk: Desk, runs: SqliteRuns
     assert behind.definition(own.run.digest) == runs.definition(own.run.digest)
 
 
-def test_a_feed_reports_only_what_is_inside(desk: Desk, runs: SqliteRuns) -> None:
-    (_, mine), (_, theirs) = played(desk, ROOT), played(desk, OTHER)
+def test_a_feed_reports_only_what_is_inside(harness: TurnHarness, runs: SqliteRuns) -> None:
+    (_, mine), (_, theirs) = played(harness, ROOT), played(harness, OTHER)
     assert methods(Feed) == {"announce", "listen"}
-    feed = FilteredFeed(desk.feed, SqlRunQueries(runs.database, lambda: (ROOT,)))
+    feed = FilteredFeed(harness.feed, SqlRunQueries(runs.database, lambda: (ROOT,)))
     heard: list[str] = []
     end = feed.listen(lambda change: heard.append(change.run))
 
@@ -205,8 +205,8 @@ def test_which_projects_are_inside_is_asked_anew_each_time(tmp_path: Path) -> No
     roots = [Path(ROOT)]
     with open_app(tmp_path / "handrail.db") as app:
         behind = app.limit_to(Changing((), TrustStore()))
-        desk = Desk(app.world.runs)
-        mine = desk.start(None, replace(ORIGIN, project=ROOT))["run"]
+        turns = TurnHarness(app.world.runs)
+        mine = turns.start(None, replace(ORIGIN, project=ROOT))["run"]
         assert behind.world.runs.load(mine) is not None
         roots.clear()
 

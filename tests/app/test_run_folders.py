@@ -15,16 +15,16 @@ from handrail.runtime.records import Artifact, JournalEntry, RunChange
 from handrail.stores.files.file_runs import FileRuns
 from handrail.stores.sql.projection import SqlRunMirrors
 from handrail.stores.sql.sqlite import SqliteDatabase
-from helpers.cleanup import kept
-from helpers.program import command
-from helpers.task_project import TASKS, Project
+from helpers.cleanup import close_later
+from helpers.program import run_command
+from helpers.task_project import TASKS, TaskProject
 
 ALL = "SELECT artifact_type, title, content, step_name, description FROM artifacts ORDER BY number"
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
+def project(tmp_path: Path) -> TaskProject:
+    return TaskProject(tmp_path)
 
 
 def shown(database: SqliteDatabase, query: str = ALL) -> list[tuple[object, ...]]:
@@ -32,16 +32,16 @@ def shown(database: SqliteDatabase, query: str = ALL) -> list[tuple[object, ...]
         return [tuple(row) for row in execute(query, ()).fetchall()]
 
 
-def written(project: Project, text: str | bytes) -> None:
+def written(project: TaskProject, text: str | bytes) -> None:
     data = text if isinstance(text, bytes) else text.encode()
     (project.project / ".ai/task/task.md").write_bytes(data)
 
 
-def lies(project: Project) -> tuple[Artifact, ...]:
+def lies(project: TaskProject) -> tuple[Artifact, ...]:
     return read_file_artifacts(project.workflow, project.runs.load_current().run, project.disk)
 
 
-def test_each_text_is_kept_once_as_the_turn_read_it(project: Project) -> None:
+def test_each_text_is_kept_once_as_the_turn_read_it(project: TaskProject) -> None:
     project.say("go")
     assert shown(project.database) == []
     written(project, "mine")
@@ -60,7 +60,7 @@ def test_each_text_is_kept_once_as_the_turn_read_it(project: Project) -> None:
     ]
 
 
-def test_a_refused_word_keeps_no_text(project: Project) -> None:
+def test_a_refused_word_keeps_no_text(project: TaskProject) -> None:
     project.say("go")
     written(project, "mine")
     project.say("go")
@@ -70,7 +70,7 @@ def test_a_refused_word_keeps_no_text(project: Project) -> None:
     assert [row[2] for row in shown(project.database)] == ["mine"]
 
 
-def test_binary_text_is_kept_as_far_as_it_decodes_and_long_text_is_not(project: Project) -> None:
+def test_binary_text_is_kept_as_far_as_it_decodes_and_long_text_is_not(project: TaskProject) -> None:
     project.say("go")
     written(project, b"\xff mine\0")
     project.say("go")
@@ -81,7 +81,7 @@ def test_binary_text_is_kept_as_far_as_it_decodes_and_long_text_is_not(project: 
     assert [row[2] for row in shown(project.database)] == ["\ufffd mine\0"]
 
 
-def test_the_files_as_they_lie_have_the_ids_that_the_turn_gave_them(project: Project) -> None:
+def test_the_files_as_they_lie_have_the_ids_that_the_turn_gave_them(project: TaskProject) -> None:
     project.say("go")
     written(project, "mine")
     project.say("go")
@@ -92,7 +92,7 @@ def test_the_files_as_they_lie_have_the_ids_that_the_turn_gave_them(project: Pro
     assert (paper.type, paper.title, paper.content, paper.step) == ("task", "task.md", "mine", "DONE")
 
 
-def test_a_file_that_cannot_be_read_is_left_out(project: Project) -> None:
+def test_a_file_that_cannot_be_read_is_left_out(project: TaskProject) -> None:
     project.say("go")
     (project.project / ".ai/task/task.md").unlink()
     (project.project / ".ai/task/task.md").symlink_to("/etc/passwd")
@@ -100,12 +100,12 @@ def test_a_file_that_cannot_be_read_is_left_out(project: Project) -> None:
     assert lies(project) == ()
 
 
-def test_a_lost_store_has_the_files_again_with_the_next_word(project: Project, tmp_path: Path) -> None:
+def test_a_lost_store_has_the_files_again_with_the_next_word(project: TaskProject, tmp_path: Path) -> None:
     project.say("go")
     written(project, "mine")
     project.say("go")
     (tmp_path / "new").mkdir(mode=0o700)
-    database = kept(SqliteDatabase(tmp_path / "new" / "handrail.db"))
+    database = close_later(SqliteDatabase(tmp_path / "new" / "handrail.db"))
     mirror = project.runs.mirror_with(SqlRunMirrors(database).update)
 
     mirror(RunChange(project.run, 2), lies(project))
@@ -125,7 +125,7 @@ class Overtaken(FileRuns):
         return super().entries(run, after, most)
 
 
-def test_what_another_process_brought_over_in_the_middle_still_gets_the_files(project: Project) -> None:
+def test_what_another_process_brought_over_in_the_middle_still_gets_the_files(project: TaskProject) -> None:
     folder = RunFolder(project.project, project.workflow)
     runs = Overtaken(project.disk, StateFile(), folder.new_run, folder.origin, project.workflow.states)
     project.world = replace(project.world, mirror=None)
@@ -137,7 +137,7 @@ def test_what_another_process_brought_over_in_the_middle_still_gets_the_files(pr
     assert [row[1] for row in shown(project.database)] == ["task.md"]
 
 
-def test_a_store_that_is_made_again_has_the_files_as_they_lie(project: Project, tmp_path: Path) -> None:
+def test_a_store_that_is_made_again_has_the_files_as_they_lie(project: TaskProject, tmp_path: Path) -> None:
     shelf = project.project / ".handrail/workflows"
     shelf.mkdir(parents=True)
     (shelf / "tasks.yaml").write_text(TASKS, "utf-8")
@@ -147,14 +147,14 @@ def test_a_store_that_is_made_again_has_the_files_as_they_lie(project: Project, 
     new = tmp_path / "new" / "handrail.db"
 
     for _ in range(2):
-        said = command("store", "rebuild", "--store", new, "--project", project.project, cwd=tmp_path)
+        said = run_command("store", "rebuild", "--store", new, "--project", project.project, cwd=tmp_path)
         assert said.status == 0, said.err
 
-    assert [row[:3] for row in shown(kept(SqliteDatabase(new)))] == [("task", "task.md", "mine")]
-    assert command("store", "check", "--store", new, cwd=tmp_path).status == 0
+    assert [row[:3] for row in shown(close_later(SqliteDatabase(new)))] == [("task", "task.md", "mine")]
+    assert run_command("store", "check", "--store", new, cwd=tmp_path).status == 0
 
 
-def test_a_run_whose_head_is_lost_is_brought_over_as_it_was(project: Project) -> None:
+def test_a_run_whose_head_is_lost_is_brought_over_as_it_was(project: TaskProject) -> None:
     project.say("go")
     (project.project / ".ai/task/.handrail/head.json").unlink()
 

@@ -15,27 +15,27 @@ from handrail.runtime.records import JournalEntry
 from handrail.runtime.status import inspect_run
 from handrail.stores.sql.queries import SqlRunQueries
 from helpers.drawings import T, graph_with
-from helpers.planner_agents import flow
-from helpers.task_project import Project
+from helpers.planner_agents import load_face_workflow
+from helpers.task_project import TaskProject
 from helpers.turns import NOW
-from helpers.workflows import started, workflow
+from helpers.workflows import load_valid_workflow, start_run
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> TaskProject:
     """A project whose task was written, done, asked for in vain, and taken up again."""
-    found = Project(tmp_path)
+    found = TaskProject(tmp_path)
     for minutes, word in ((1, "go"), (2, "go"), (5, "go"), (7, "again"), (1, "go")):
         found.clock.move(minutes=minutes)
         found.say(word)
     return found
 
 
-def journal(project: Project) -> tuple[JournalEntry, ...]:
+def journal(project: TaskProject) -> tuple[JournalEntry, ...]:
     return tuple(iterate_pages(partial(project.runs.entries, project.run)))
 
 
-def test_the_marks_of_a_run_are_where_it_is_was_and_can_go(project: Project) -> None:
+def test_the_marks_of_a_run_are_where_it_is_was_and_can_go(project: TaskProject) -> None:
     stored = project.runs.load_current()
     shown = inspect_run(project.world, stored)
     marks = build_graph_marks(project.workflow, stored.run, shown.facts or {}, journal(project))
@@ -46,7 +46,7 @@ def test_the_marks_of_a_run_are_where_it_is_was_and_can_go(project: Project) -> 
     assert [(way.row, way.target, way.prospect) for way in marks.ways] == [("T3", "DRAFT", Availability.OPEN)]
 
 
-def test_an_unread_fact_leaves_a_way_unsure(project: Project) -> None:
+def test_an_unread_fact_leaves_a_way_unsure(project: TaskProject) -> None:
     project.say("again")
     marks = build_graph_marks(project.workflow, project.runs.load_current().run, {}, journal(project))
 
@@ -56,7 +56,7 @@ def test_an_unread_fact_leaves_a_way_unsure(project: Project) -> None:
     ]
 
 
-def test_a_mirrored_run_has_enough_for_a_picture(project: Project) -> None:
+def test_a_mirrored_run_has_enough_for_a_picture(project: TaskProject) -> None:
     records = SqlRunQueries(project.database)
     row = records.run(project.run)
     assert row is not None
@@ -67,11 +67,11 @@ def test_a_mirrored_run_has_enough_for_a_picture(project: Project) -> None:
     assert (marks.current, marks.visits) == (("DONE",), {"DRAFT": 2, "DONE": 2})
 
 
-def test_the_time_of_a_run_is_cut_by_whom_it_waited_for(project: Project) -> None:
+def test_the_time_of_a_run_is_cut_by_whom_it_waited_for(project: TaskProject) -> None:
     now = NOW + timedelta(minutes=60)
-    told, refused = build_stretches(project.workflow, journal(project), now)
+    answer, refused = build_stretches(project.workflow, journal(project), now)
 
-    assert told == (
+    assert answer == (
         WaitBar(1, "DRAFT", "agent", NOW + timedelta(minutes=1), NOW + timedelta(minutes=3)),
         WaitBar(2, "DONE", "person", NOW + timedelta(minutes=3), NOW + timedelta(minutes=15)),
         WaitBar(3, "DRAFT", "agent", NOW + timedelta(minutes=15), NOW + timedelta(minutes=16)),
@@ -85,28 +85,28 @@ def test_a_small_workflow_is_labelled_with_all_its_guards_and_a_large_one_where_
         f"  - {{id: R{n}, from: S{n}, trigger: go, when: [plan.exists], to: S{n + 1}}}" for n in range(25)
     )
     states = ", ".join(f"S{n}: {{}}" for n in range(25))
-    large = workflow(
+    large = load_valid_workflow(
         f"workflow: large\nversion: 1\nauthority: files\n"
         f"states: {{{states}, S25: {{terminal: true}}}}\ntransitions:\n{rows}\n"
     )
-    small = workflow(
+    small = load_valid_workflow(
         "workflow: small\nversion: 1\nauthority: files\nstates: {A: {}, B: {terminal: true}}\n"
         "transitions:\n  - {id: AB, from: A, trigger: go, when: [plan.exists], to: B}\n"
     )
     assert [edge.label for edge in graph_with(small, NO_MARKS).edges] == [("plan.exists",)]
-    marks = build_graph_marks(large, started(large), {"plan.exists": False}, ())
+    marks = build_graph_marks(large, start_run(large), {"plan.exists": False}, ())
     assert [edge.label for edge in graph_with(large, marks).edges] == [("plan.exists",), *[()] * 24]
     assert [explain_reasons(T, way.why) for way in marks.ways] == [("plan.exists",)]
 
 
 def test_where_states_are_derived_the_ways_that_were_gone_are_drawn() -> None:
     gone = {("stage-0", "stage-1"): 1, ("stage-1", "stage-2"): 2, ("stage-2", "not-there"): 1}
-    graph = graph_with(flow("planner"), RunMarks(("stage-2",), {"stage-1": 1}, gone))
+    graph = graph_with(load_face_workflow("planner"), RunMarks(("stage-2",), {"stage-1": 1}, gone))
 
     assert [(edge.source, edge.target) for edge in graph.edges] == [
         ("stage-0", "stage-1"),
         ("stage-1", "stage-2"),
     ]
-    assert graph_with(flow("spells"), NO_MARKS) == graph_with(
-        flow("spells"), RunMarks(taken={("ACHIEVE_COMPLETE", "GATHER_NEEDS_PLAN"): 1})
+    assert graph_with(load_face_workflow("spells"), NO_MARKS) == graph_with(
+        load_face_workflow("spells"), RunMarks(taken={("ACHIEVE_COMPLETE", "GATHER_NEEDS_PLAN"): 1})
     )

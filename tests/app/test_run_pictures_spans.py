@@ -7,7 +7,7 @@ from handrail.app.run_pictures import Refusal, WaitKind, WaitSpan, build_spans, 
 from handrail.engine.facts import Value
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import Entry, EntryKind
-from helpers.workflows import workflow
+from helpers.workflows import load_valid_workflow
 
 AGENT, PERSON, CHECK, PAUSE = WaitKind.AGENT, WaitKind.PERSON, WaitKind.CHECK, WaitKind.PAUSE
 FLOW = """
@@ -76,7 +76,7 @@ def _minute(moment: datetime) -> float:
 
 
 def test_a_state_waits_for_the_agent_unless_only_another_actor_moves_it() -> None:
-    assert find_wait_kinds(workflow(FLOW)) == {
+    assert find_wait_kinds(load_valid_workflow(FLOW)) == {
         "work": AGENT,
         "choose": PERSON,
         "either": AGENT,

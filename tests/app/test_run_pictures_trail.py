@@ -3,7 +3,7 @@
 from handrail.app.run_pictures import VisitHistory, build_visit_history
 from handrail.engine.facts import Value
 from handrail.runtime.entries import Entry, EntryKind
-from helpers.workflows import workflow
+from helpers.workflows import load_valid_workflow
 
 FLOW = """
 workflow: trail
@@ -55,7 +55,7 @@ def closed(state: str, to: str, *rows: Value, kind: EntryKind = EntryKind.STEP_C
 
 
 def told(*entries: Entry) -> VisitHistory:
-    return build_visit_history(workflow(FLOW), entries)
+    return build_visit_history(load_valid_workflow(FLOW), entries)
 
 
 def test_a_run_that_has_not_begun_has_no_trail() -> None:
@@ -123,7 +123,7 @@ def test_what_rows_of_another_text_did_is_left_out() -> None:
 
 
 def test_where_the_state_is_derived_the_states_are_those_that_were_come_to() -> None:
-    derived = workflow(DERIVED)
+    derived = load_valid_workflow(DERIVED)
     entries = [
         closed("", "PLANNING", "draft", kind=EntryKind.STEP_STAYED),
         closed("", "EXECUTING", "draft", kind=EntryKind.STEP_STAYED),

@@ -10,8 +10,8 @@ import pytest
 from handrail.app.settings import Requirement, load_settings, require_permits, settings_path
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.errors import Unreadable
-from helpers.program import handrail
-from helpers.servers import Pipe, place
+from helpers.program import run_handrail
+from helpers.servers import Pipe, create_place
 
 
 def test_nothing_is_set_unless_the_user_has_done_so() -> None:
@@ -51,7 +51,7 @@ def test_a_file_that_says_otherwise_is_left_alone() -> None:
 
 
 def test_a_server_asks_at_every_word_whether_it_needs_a_permit(tmp_path: Path) -> None:
-    at = place(tmp_path)
+    at = create_place(tmp_path)
     own = at.folder / "home" / ".config" / "handrail" / "settings.yaml"
     own.parent.mkdir(parents=True)
 
@@ -65,10 +65,10 @@ def test_a_server_asks_at_every_word_whether_it_needs_a_permit(tmp_path: Path) -
 
 
 def test_the_hook_that_was_installed_lets_a_typed_word_pass_once(tmp_path: Path) -> None:
-    at = place(tmp_path)
+    at = create_place(tmp_path)
     env = {**at.env, "HANDRAIL_STORE": str(at.store)}
     words = ("init", "--client", "claude", "--face", "spells", "--permit")
-    assert handrail(*words, cwd=at.project, **env).status == 0
+    assert run_handrail(*words, cwd=at.project, **env).status == 0
     hooks = json.loads((at.project / ".claude" / "settings.json").read_text())["hooks"]
     command = hooks["UserPromptSubmit"][0]["hooks"][0]["command"]
     typed = {"prompt": "accio", "cwd": str(at.project), "hook_event_name": "UserPromptSubmit"}
@@ -85,5 +85,5 @@ def test_the_hook_that_was_installed_lets_a_typed_word_pass_once(tmp_path: Path)
         once, twice = pipe.call({}, "accio"), pipe.call({}, "accio")
 
     assert "Call the tool `accio`" in json.loads(said.stdout)["hookSpecificOutput"]["additionalContext"]
-    assert [told.failed for told in (before, once, twice)] == [True, False, True]
+    assert [answer.failed for answer in (before, once, twice)] == [True, False, True]
     assert (before.reply["state"], once.reply["state"]) == ("GATHER_NEEDS_PLAN", "GATHER_EDITING")

@@ -162,15 +162,15 @@ def test_a_crash_at_any_point_leaves_the_old_or_the_new(
     record_property("points", points)
     assert points > 5
 
-    kept = []
+    stored = []
     for at in range(1, points + 1):
         TrustStore(folder).drop([TWO])
         with pytest.raises(Stopped):
             TrustStore(folder, _stopping(at, [])).add([TWO])
-        kept.append(TrustStore(folder).marks())
+        stored.append(TrustStore(folder).marks())
 
-    assert set(kept) == {(ONE,), (ONE, TWO)}
-    assert kept == sorted(kept, key=len)
+    assert set(stored) == {(ONE,), (ONE, TWO)}
+    assert stored == sorted(stored, key=len)
 
 
 def test_concurrent_marks_are_all_kept(folder: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from handrail.app.settings import settings_path
-from helpers.forks import Forked
-from helpers.program import SECONDS, command
+from helpers.forks import ForkedProcess
+from helpers.program import SECONDS, run_command
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def files(folder: Path) -> dict[str, str]:
 def typed(project: Path, *answers: str) -> tuple[int, str]:
     """How the program ends for a person who answers so, and what is on their terminal."""
     ours, theirs = pty.openpty()
-    asked = Forked(["init"], os.environ, project, [theirs] * 3)
+    asked = ForkedProcess(["init"], os.environ, project, [theirs] * 3)
     os.close(theirs)
     os.write(ours, "".join(f"{answer}\n" for answer in answers).encode())
     shown = b""
@@ -40,7 +40,7 @@ def typed(project: Path, *answers: str) -> tuple[int, str]:
 
 
 def test_the_clients_that_are_used_know_the_server_and_one_thing_is_left_to_do(project: Path) -> None:
-    said = command("init", "--yes", cwd=project)
+    said = run_command("init", "--yes", cwd=project)
 
     assert (said.status, sorted(files(project))) == (
         0,
@@ -53,7 +53,7 @@ def test_the_clients_that_are_used_know_the_server_and_one_thing_is_left_to_do(p
     assert "next:" not in said.err
 
     before = files(project)
-    again = command("init", "--yes", cwd=project)
+    again = run_command("init", "--yes", cwd=project)
     assert (again.status, files(project)) == (0, before)
     assert again.err.count("nothing to do") == 4
 
@@ -88,21 +88,21 @@ def test_a_client_that_there_is_not_is_told(project: Path) -> None:
 
 
 def test_where_nobody_can_be_asked_the_words_must_say_it(project: Path, tmp_path: Path) -> None:
-    said = command("init", cwd=project)
+    said = run_command("init", cwd=project)
     assert (said.status, said.err) == (
         1,
         "handrail: nobody can be asked which clients are meant\n  say --yes, or --client NAME\n",
     )
 
     (tmp_path / "empty").mkdir()
-    none = command("init", "--yes", cwd=tmp_path / "empty")
+    none = run_command("init", "--yes", cwd=tmp_path / "empty")
     assert none.status == 1
     assert "no sign of a client was found, neither in the project nor in your home" in none.err
     assert list((tmp_path / "empty").iterdir()) == []
 
 
 def test_a_home_is_no_project(home: Path) -> None:
-    said = command("init", "--yes", cwd=home)
+    said = run_command("init", "--yes", cwd=home)
 
     assert said.status == 1
     assert "is no project\n  go to the folder of a project, or name it with --project" in said.err
@@ -111,17 +111,17 @@ def test_a_home_is_no_project(home: Path) -> None:
 def test_as_json_it_tells_what_was_found_and_done(project: Path) -> None:
     (project / ".git").mkdir()
 
-    said = command("init", "--client", "codex", "--face", "spells", "--permit", "--json", cwd=project)
+    said = run_command("init", "--client", "codex", "--face", "spells", "--permit", "--json", cwd=project)
 
-    told = said.data
-    assert {name: told[name] for name in ("project", "vcs", "face", "permit", "next")} == {
+    answer = said.data
+    assert {name: answer[name] for name in ("project", "vcs", "face", "permit", "next")} == {
         "project": str(project),
         "vcs": {"kind": "git", "root": str(project)},
         "face": "spells",
         "permit": True,
         "next": "start `codex` in the project; it reads a project's file once you trust the project",
     }
-    assert [(one["part"], one["status"]) for one in told["clients"]] == [
+    assert [(one["part"], one["status"]) for one in answer["clients"]] == [
         ("server", "written"),
         ("hooks", "written"),
         ("guide", "written"),

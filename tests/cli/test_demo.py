@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from handrail.engine.refusals import RefusalCode
-from helpers.program import Said, handrail
+from helpers.program import CommandResult, run_handrail
 
 REFUSED = [
     RefusalCode.ARGUMENTS,
@@ -31,12 +31,12 @@ def around(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def said(around: Path) -> Said:
+def said(around: Path) -> CommandResult:
     """The demo, once: it starts two servers and two commands."""
-    return handrail("demo", cwd=around / "project", HOME=str(around / "home"))
+    return run_handrail("demo", cwd=around / "project", HOME=str(around / "home"))
 
 
-def test_the_demo_shows_each_attempt_to_cheat_and_ends_by_itself(said: Said) -> None:
+def test_the_demo_shows_each_attempt_to_cheat_and_ends_by_itself(said: CommandResult) -> None:
     assert (said.status, said.err) == (0, "")
     refused = [line.split()[2].rstrip(".") for line in said.out.splitlines() if "✘ refused" in line]
     assert refused == REFUSED
@@ -44,19 +44,19 @@ def test_the_demo_shows_each_attempt_to_cheat_and_ends_by_itself(said: Said) -> 
     assert "> Fails without the change, passes with it, nothing else of the kind is left." in said.out
 
 
-def test_the_demo_kills_the_server_and_nothing_is_done_twice(said: Said) -> None:
+def test_the_demo_kills_the_server_and_nothing_is_done_twice(said: CommandResult) -> None:
     killed = said.out.partition("killed (kill -9)")[2].splitlines()
     assert killed[1] == "   ✔ the same answer, to the last character: nothing was done twice"
     assert killed[2] == "   ✔ now in step diagnose"
 
 
-def test_the_demo_reveals_one_step_at_a_time(said: Said) -> None:
+def test_the_demo_reveals_one_step_at_a_time(said: CommandResult) -> None:
     before_first_move = said.out.partition("now in step diagnose")[0]
     assert "Find one command that fails because of this" in before_first_move
     assert "Find the first place where something is wrong" not in before_first_move
 
 
-def test_what_you_have_is_neither_used_nor_touched_by_the_demo(said: Said, around: Path) -> None:
+def test_what_you_have_is_neither_used_nor_touched_by_the_demo(said: CommandResult, around: Path) -> None:
     workflows = "project/.handrail/workflows"
 
     assert said.status == 0

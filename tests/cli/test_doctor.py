@@ -11,8 +11,8 @@ import pytest
 from handrail.app.settings import settings_path
 from handrail.cli.doctor import CHECKS
 from handrail.runtime.system import default_store_path
-from helpers.hooks import Shop, long_ago
-from helpers.program import Said, command
+from helpers.hooks import HookProject, backdate_last_call
+from helpers.program import CommandResult, run_command
 
 US = [sys.executable, "-m", "handrail"]
 
@@ -24,8 +24,8 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def examined(project: Path, *words: str) -> Said:
-    said = command("doctor", *words, cwd=project)
+def examined(project: Path, *words: str) -> CommandResult:
+    said = run_command("doctor", *words, cwd=project)
     assert "Traceback" not in said.err
     for line, below in zip(said.out.splitlines(), [*said.out.splitlines()[1:], ""], strict=True):
         assert not line.startswith("✘") or below.startswith("           "), f"no repair: {line}"
@@ -34,9 +34,9 @@ def examined(project: Path, *words: str) -> Said:
 
 def found(project: Path, check: str, *words: str) -> list[tuple[str, str, str]]:
     """The status, the message and the repair of everything that a check found."""
-    told = examined(project, "--only", check, "--json", *words).data["checks"]
-    assert {one["check"] for one in told} <= {check}
-    return [(one["status"], one["message"], one["repair"]) for one in told]
+    answer = examined(project, "--only", check, "--json", *words).data["checks"]
+    assert {one["check"] for one in answer} <= {check}
+    return [(one["status"], one["message"], one["repair"]) for one in answer]
 
 
 def configure(project: Path, entry: dict[str, object]) -> Path:
@@ -70,14 +70,14 @@ def test_in_a_new_project_all_is_well(project: Path) -> None:
 
 
 def test_after_install_everything_that_was_written_is_found_again(project: Path) -> None:
-    command("install", "claude", "codex", cwd=project)
+    run_command("install", "claude", "codex", cwd=project)
 
     assert [status for status, _, _ in found(project, "clients")] == ["ok", "ok"]
     assert [status for status, _, _ in found(project, "listening")] == ["ok"] * 6
 
 
 def test_a_store_that_others_may_read_is_repaired(project: Path) -> None:
-    Shop(project).start()
+    HookProject(project).start()
     default_store_path().chmod(0o644)
     default_store_path().parent.chmod(0o770)
 
@@ -98,7 +98,7 @@ def test_a_store_that_others_may_read_is_repaired(project: Path) -> None:
 def test_a_journal_that_is_not_wal_is_told(project: Path) -> None:
     import sqlite3  # noqa: PLC0415 - only here is the store changed behind its back
 
-    Shop(project).start()
+    HookProject(project).start()
     with sqlite3.connect(default_store_path()) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
     connection.close()
@@ -123,14 +123,14 @@ def test_a_store_that_is_not_ours_to_use_is_told(
 ) -> None:
     import sqlite3  # noqa: PLC0415 - only here is the store changed behind its back
 
-    Shop(project).start()
+    HookProject(project).start()
     with sqlite3.connect(default_store_path()) as connection:
         connection.execute(spoil)
     connection.close()
 
-    told = [one for one in found(project, "store") if one[0] == "failed"]
-    assert message in told[0][1]
-    assert told[0][2].startswith(repair)
+    answer = [one for one in found(project, "store") if one[0] == "failed"]
+    assert message in answer[0][1]
+    assert answer[0][2].startswith(repair)
 
 
 def test_a_file_that_is_no_database_is_told(project: Path) -> None:
@@ -146,14 +146,14 @@ def test_a_file_that_is_no_database_is_told(project: Path) -> None:
 
 
 def test_an_entry_that_starts_what_is_gone_is_told_and_repaired(project: Path) -> None:
-    command("install", "claude", "--face", "spells", cwd=project)
+    run_command("install", "claude", "--face", "spells", cwd=project)
     file = project / ".mcp.json"
     for path in (file, project / ".claude" / "settings.json"):
         path.write_text(path.read_text().replace(sys.executable, "/gone/python"))
 
-    told = [one for one in found(project, "clients") if one[0] == "failed"]
-    assert told[0][1] == f"Claude Code: {file} starts /gone/python, which is not there"
-    assert told[0][2] == "handrail install claude --scope project"
+    answer = [one for one in found(project, "clients") if one[0] == "failed"]
+    assert answer[0][1] == f"Claude Code: {file} starts /gone/python, which is not there"
+    assert answer[0][2] == "handrail install claude --scope project"
 
     both = ("--only", "clients", "--only", "listening")
     assert examined(project, "--fix", *both).status == 0
@@ -163,12 +163,12 @@ def test_an_entry_that_starts_what_is_gone_is_told_and_repaired(project: Path) -
 
 
 def test_hooks_of_another_program_are_told_and_put_in_anew(project: Path) -> None:
-    command("install", "claude", cwd=project)
+    run_command("install", "claude", cwd=project)
     hooks = project / ".claude" / "settings.json"
     hooks.write_text(hooks.read_text().replace(sys.executable, "/gone/python"))
 
-    told = [one for one in found(project, "listening") if one[0] == "failed"]
-    assert told == [
+    answer = [one for one in found(project, "listening") if one[0] == "failed"]
+    assert answer == [
         (
             "failed",
             f"Claude Code: hooks in {hooks}: what is there is of another Handrail",
@@ -238,9 +238,9 @@ def test_settings_that_cannot_be_read_and_permits_without_a_hook_are_told(projec
 
 
 def test_a_run_that_nobody_calls_any_more_is_told(project: Path) -> None:
-    run = Shop(project).start()
+    run = HookProject(project).start()
     assert found(project, "runs")[0][0] == "ok"
-    long_ago(run, 2 * 86400)
+    backdate_last_call(run, 2 * 86400)
 
     ((status, message, repair),) = found(project, "runs")
     assert status == "note"

@@ -10,31 +10,31 @@ import pytest
 
 from handrail.app.asgi import ListenAddress, parse_listen_address
 from handrail.runtime.errors import NoAddress
-from helpers.http_servers import site
-from helpers.program import Said, command
-from helpers.servers import Place, place
+from helpers.http_servers import run_http_server
+from helpers.program import CommandResult, run_command
+from helpers.servers import Place, create_place
 
 EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 - containers listen there
 
 
-def asked(*words: str) -> Said:
-    return command("ready", *words, cwd=Path.cwd())
+def asked(*words: str) -> CommandResult:
+    return run_command("ready", *words, cwd=Path.cwd())
 
 
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return place(Path(tmp_path_factory.mktemp("ready")) / "place")
+    return create_place(Path(tmp_path_factory.mktemp("ready")) / "place")
 
 
 @pytest.mark.parametrize(("listens", "more"), [("127.0.0.1", ()), (EVERYWHERE, ("--auth", "token"))])
 def test_a_server_is_asked_by_the_address_that_it_was_told(at: Place, listens: str, more: tuple[str]) -> None:
     names = ("--known-as", "plans.example.org:443") if more else ()
-    command("token", "create", "ada", "--scope", "admin", "--store", at.store, cwd=at.folder)
-    with site(at, *more, *names, address=f"{listens}:0") as served:
-        told = asked(f"{listens}:{served.port}")
+    run_command("token", "create", "ada", "--scope", "admin", "--store", at.store, cwd=at.folder)
+    with run_http_server(at, *more, *names, address=f"{listens}:0") as served:
+        answer = asked(f"{listens}:{served.port}")
         other = asked(f"localhost:{served.port}")
 
-    assert (told.status, told.out, told.err) == (0, "", "")
+    assert (answer.status, answer.out, answer.err) == (0, "", "")
     assert other.status == (1 if more else 0)
     assert ("answers 421: this server is not known by that host" in other.err) == bool(more)
     gone = asked(f"{listens}:{served.port}")

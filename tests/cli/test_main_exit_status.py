@@ -13,8 +13,17 @@ import click
 import pytest
 
 from handrail.cli.main import COMMANDS
-from helpers.history import History, history
-from helpers.nonsense_commands import Ended, Words, ended, ending_what_is_stuck, leaves, plain, spoilt, strewn
+from helpers.history import History, create_history
+from helpers.nonsense_commands import (
+    CommandEnd,
+    Words,
+    build_good_words,
+    build_nonsense_words,
+    create_nonsense_paths,
+    interrupt_stuck_command,
+    list_leaf_commands,
+    run_to_end,
+)
 from tools.sample_store import OUTPUTS
 
 pytestmark = pytest.mark.unmeasured
@@ -90,7 +99,7 @@ transitions:
 
 @pytest.fixture(scope="module")
 def past(tmp_path_factory: pytest.TempPathFactory) -> History:
-    return history(tmp_path_factory.mktemp("past") / "handrail.db")
+    return create_history(tmp_path_factory.mktemp("past") / "handrail.db")
 
 
 @pytest.fixture
@@ -113,7 +122,7 @@ def place(tmp_path: Path, past: History, monkeypatch: pytest.MonkeyPatch) -> Cal
         (folder / "plan.md").write_text("feat(shop): sell\n\n- [ ]: write it\n")
         (folder / "output.json").write_text(json.dumps(OUTPUTS[2]))
         (folder / "good.yaml").write_text(WORKFLOW)
-        strewn(folder)
+        create_nonsense_paths(folder)
         monkeypatch.chdir(folder)
 
     return fresh
@@ -124,12 +133,12 @@ def test_no_nonsense_makes_a_command_stumble(
     top: str, place: Callable[[], None], taken: str, record_property: Callable[[str, object], None]
 ) -> None:
     points, wrong, sound = 0, [], {}
-    with ending_what_is_stuck():
+    with interrupt_stuck_command():
         for words, command in _below(top):
             place()
             name, good = " ".join(words), _good(words, command)
-            sound[name] = _ended((*words, *plain(command, good)), taken).status
-            for spoiled in spoilt(command, good, STEPS.get(name, 1)):
+            sound[name] = _ended((*words, *build_good_words(command, good)), taken).status
+            for spoiled in build_nonsense_words(command, good, STEPS.get(name, 1)):
                 line = ["/etc" if name in WALKS and word == "/" else word for word in spoiled]
                 points += 1
                 if found := _wrong(_ended((*words, *line), taken)):
@@ -142,7 +151,7 @@ def test_no_nonsense_makes_a_command_stumble(
 
 
 def _below(top: str) -> list[tuple[Words, click.Command]]:
-    return [(words, command) for words, command in leaves() if words[0] == top]
+    return [(words, command) for words, command in list_leaf_commands() if words[0] == top]
 
 
 def _good(words: Words, command: click.Command) -> Mapping[str, str]:
@@ -151,11 +160,11 @@ def _good(words: Words, command: click.Command) -> Mapping[str, str]:
     return {**common, **GOOD.get(" ".join(words), {})}
 
 
-def _ended(words: Words, taken: str) -> Ended:
-    return ended([word.replace("TAKEN", taken) for word in words])
+def _ended(words: Words, taken: str) -> CommandEnd:
+    return run_to_end([word.replace("TAKEN", taken) for word in words])
 
 
-def _wrong(end: Ended) -> str:
+def _wrong(end: CommandEnd) -> str:
     """What is wrong with how a command has ended, if anything is."""
     if end.raised is not None:
         return "".join(traceback.format_exception(end.raised))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from helpers.program import PROGRAM, Said, command, handrail, imported_by
+from helpers.program import PROGRAM, CommandResult, list_imports, run_command, run_handrail
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAN = "feat(x): t\n\nd\n\n- Never: x\n\n- [ ]: Write it\n  - [x]: Test it\n\nGo on\n"
@@ -24,8 +24,8 @@ def put(folder: Path, text: str | bytes) -> Path:
     return path
 
 
-def said(folder: Path, text: str | bytes, *words: str) -> Said:
-    return command("plan", words[0], *words[1:], put(folder, text), cwd=folder)
+def said(folder: Path, text: str | bytes, *words: str) -> CommandResult:
+    return run_command("plan", words[0], *words[1:], put(folder, text), cwd=folder)
 
 
 def data(folder: Path, text: str, *words: str) -> dict[str, Any]:
@@ -233,20 +233,20 @@ def test_a_task_is_marked(tmp_path: Path) -> None:
 
 
 def test_the_type_of_several_changes_is_decided(tmp_path: Path) -> None:
-    assert command("plan", "type", "docs", "ci", "lint", cwd=tmp_path).out == "ci\n"
-    assert command("plan", "type", "docs", "feat", "--json", cwd=tmp_path).data == {"type": "feat"}
-    unknown = command("plan", "type", "docs", "spec", cwd=tmp_path)
+    assert run_command("plan", "type", "docs", "ci", "lint", cwd=tmp_path).out == "ci\n"
+    assert run_command("plan", "type", "docs", "feat", "--json", cwd=tmp_path).data == {"type": "feat"}
+    unknown = run_command("plan", "type", "docs", "spec", cwd=tmp_path)
     assert (unknown.status, unknown.err.splitlines()[0]) == (1, "handrail: `spec` is no type of a change")
 
 
 def test_a_text_comes_from_stdin_too() -> None:
-    assert handrail("plan", "stage", stdin=PLAN) == Said(0, "5\n", "")
+    assert run_handrail("plan", "stage", stdin=PLAN) == CommandResult(0, "5\n", "")
 
 
 def test_what_is_no_text_or_no_file_is_told(tmp_path: Path) -> None:
     done = said(tmp_path, b"feat(x): \xff", "parse")
     assert (done.status, done.err.splitlines()[0].endswith("byte 10 is no UTF-8")) == (1, True)
-    missing = command("plan", "parse", "nowhere", cwd=tmp_path)
+    missing = run_command("plan", "parse", "nowhere", cwd=tmp_path)
     assert (missing.status, missing.err.splitlines()[0]) == (3, "handrail: no file is called `nowhere`")
 
 
@@ -265,7 +265,7 @@ def test_what_is_no_text_or_no_file_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_the_hook_lets_only_valid_messages_pass(tmp_path: Path, message: str, status: int) -> None:
-    done = command("plan", "hook", put(tmp_path, message), cwd=tmp_path)
+    done = run_command("plan", "hook", put(tmp_path, message), cwd=tmp_path)
 
     assert (done.status, bool(done.err)) == (status, bool(status))
 
@@ -308,7 +308,7 @@ def test_pre_commit_calls_the_hook() -> None:
 
 
 def test_the_hook_imports_the_plan_parser_and_nothing_that_serves_stores_or_decides(tmp_path: Path) -> None:
-    imported = imported_by(tmp_path, "plan", "hook", str(put(tmp_path, "feat(x): t\n\n- [ ]: a\n")))
+    imported = list_imports(tmp_path, "plan", "hook", str(put(tmp_path, "feat(x): t\n\n- [ ]: a\n")))
 
     ours = {name for name in imported if name.startswith("handrail.")}
     assert "handrail.documents.plan.parse" in ours
@@ -332,7 +332,7 @@ def test_the_hook_imports_the_plan_parser_and_nothing_that_serves_stores_or_deci
 
 
 def test_help_names_every_command() -> None:
-    out = handrail("plan", "--help").out
+    out = run_handrail("plan", "--help").out
 
     assert all(
         name in out for name in ("parse", "check", "format", "stage", "convert", "mark", "type", "hook")
@@ -343,7 +343,7 @@ def test_help_names_every_command() -> None:
 def test_a_file_that_cannot_be_read_to_its_end_is_named_and_no_stack_is_shown(
     command: tuple[str, str],
 ) -> None:
-    said = handrail(*command, "/proc/self/mem")
+    said = run_handrail(*command, "/proc/self/mem")
 
     assert (said.status, said.out) == (1, "")
     assert said.err == (

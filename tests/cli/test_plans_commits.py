@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from handrail.runtime.errors import FaultCode
-from helpers.program import Said, command, on_terminal
-from helpers.repositories import Repo, made
+from helpers.program import CommandResult, run_command, run_on_terminal
+from helpers.repositories import Repo, create_repository
 
 PLAN = "feat(x): t\n\nwhy\n\n- Never: lie\n\n- [ ]: One\n  - [ ]: Deep\n- [x]: Two\n"
 COMMIT = "feat(api): t\n\nd\n\nTasks [ ]:\n- [x] A: b\n- [ ] C: d\n"
@@ -16,7 +16,7 @@ HALTED = "feat(x): t\n\n- [X]: a\n"
 
 @pytest.fixture(params=["git"])
 def repo(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
-    found = made(request.param, tmp_path / "project", tmp_path / "home")
+    found = create_repository(request.param, tmp_path / "project", tmp_path / "home")
     for name, value in found.env.items():
         monkeypatch.setenv(name, value)
     return found
@@ -28,8 +28,8 @@ def wrote(repo: Repo, *texts: str) -> None:
         store.swap(store.read(), text)
 
 
-def here(repo: Repo, *words: str | Path) -> Said:
-    return command("plan", *words, cwd=repo.folder)
+def here(repo: Repo, *words: str | Path) -> CommandResult:
+    return run_command("plan", *words, cwd=repo.folder)
 
 
 every_kind = pytest.mark.parametrize("repo", ["git", "jj"], indirect=True)
@@ -51,17 +51,17 @@ def test_the_plan_is_shown_with_where_it_is_kept_how_far_it_is_and_what_comes_ne
 
 def test_the_plan_is_shown_to_programs_in_either_dialect(repo: Repo) -> None:
     wrote(repo, COMMIT)
-    told = here(repo, "show", "--json").data
+    answer = here(repo, "show", "--json").data
 
-    assert {name: told[name] for name in ("schema", "vcs", "folder", "dialect", "state")} == {
+    assert {name: answer[name] for name in ("schema", "vcs", "folder", "dialect", "state")} == {
         "schema": 1,
         "vcs": "git",
         "folder": str(repo.folder),
         "dialect": "commits",
         "state": "parsed",
     }
-    assert (told["stage"], told["phase"], told["next"], told["text"]) == (2, "executing", "c", COMMIT)
-    assert told["plan"]["metadata"] == {"totalTasks": 2, "completedTasks": 1, "isComplete": False}
+    assert (answer["stage"], answer["phase"], answer["next"], answer["text"]) == (2, "executing", "c", COMMIT)
+    assert answer["plan"]["metadata"] == {"totalTasks": 2, "completedTasks": 1, "isComplete": False}
 
 
 @every_kind
@@ -118,8 +118,8 @@ def test_where_there_is_no_plan_it_is_said_how_one_is_begun(repo: Repo) -> None:
 
 
 def test_a_folder_without_a_repository_and_one_that_is_not_there_are_said(tmp_path: Path) -> None:
-    assert command("plan", "show", cwd=tmp_path).status == 1
-    gone = command("plan", "show", "--project", tmp_path / "gone", cwd=tmp_path)
+    assert run_command("plan", "show", cwd=tmp_path).status == 1
+    gone = run_command("plan", "show", "--project", tmp_path / "gone", cwd=tmp_path)
 
     assert gone.status == 3
 
@@ -129,11 +129,11 @@ def test_a_repository_of_both_is_one_of_jj_unless_git_is_asked_for(repo: Repo) -
     wrote(repo, PLAN)
 
     assert here(repo, "show", "--json").data["text"] == PLAN
-    told = here(repo, "show", "--vcs", "git", "--json").data
-    assert (told["vcs"], told["text"]) == ("git", "")
+    answer = here(repo, "show", "--vcs", "git", "--json").data
+    assert (answer["vcs"], answer["text"]) == ("git", "")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HANDRAIL_VCS", "git")
-        assert here(repo, "show", "--json").data == told
+        assert here(repo, "show", "--json").data == answer
 
 
 @every_kind
@@ -146,9 +146,9 @@ def test_every_version_is_listed_the_newest_first_with_who_when_and_how_far(repo
         ["2", "Ann <ann@example.org>", "5", "1/3", "feat(x): t"],
         ["1", "Ann <ann@example.org>", "1", "0/0", "feat(x): t"],
     ]
-    told = here(repo, "history", "--json").data
-    assert [one["number"] for one in told["versions"]] == [3, 2, 1]
-    assert (told["next"], told["versions"][0]["at"]) == (None, rows[0][1])
+    answer = here(repo, "history", "--json").data
+    assert [one["number"] for one in answer["versions"]] == [3, 2, 1]
+    assert (answer["next"], answer["versions"][0]["at"]) == (None, rows[0][1])
     assert here(repo, "history", "2").out == PLAN
     assert here(repo, "history", "2", "--json").data["version"]["text"] == PLAN
 
@@ -160,11 +160,11 @@ def test_the_versions_come_in_pages(repo: Repo) -> None:
     numbers = []
     after: list[str] = []
     while True:
-        told = here(repo, "history", "--limit", "2", *after, "--json").data
-        numbers += [(one["number"], one["title"]) for one in told["versions"]]
-        if told["next"] is None:
+        answer = here(repo, "history", "--limit", "2", *after, "--json").data
+        numbers += [(one["number"], one["title"]) for one in answer["versions"]]
+        if answer["next"] is None:
             break
-        after = ["--after", str(told["next"])]
+        after = ["--after", str(answer["next"])]
 
     assert numbers == [(number, f"feat(x): {number}") for number in (5, 4, 3, 2, 1)]
 
@@ -216,7 +216,7 @@ def test_no_text_and_no_name_of_anybody_gives_orders_to_a_terminal(repo: Repo) -
     evil = "feat(x): \x1b]0;x\x07 \u202e\n\n\x9b2J\n"
     wrote(repo, "feat(x): t\n", evil)
     for words in (["show"], ["history"], ["history", "--diff", "1", "2"]):
-        said = on_terminal("plan", *words, "--project", str(repo.folder), NO_COLOR="1").out
+        said = run_on_terminal("plan", *words, "--project", str(repo.folder), NO_COLOR="1").out
         assert "\\u{" in said
         assert not set(said) & set("\x1b\x07\x9b\u202e"), words
     assert here(repo, "message").out == evil
@@ -251,14 +251,14 @@ def test_a_push_and_a_pull_say_what_came_of_them(repo: Repo, tmp_path: Path) -> 
     assert here(repo, "pull").err == f"taken from `{ref}` of `origin`\n"
     store.begin_new(store.read())
     wrote(repo, "other\n")
-    told = here(repo, "pull", "--json").data
+    answer = here(repo, "pull", "--json").data
 
-    assert (told["remote"], told["ref"], told["moved"]) == ("origin", ref, "taken")
-    assert repo.git("cat-file", "blob", f"{told['archived']}:plan") == "other\n"
+    assert (answer["remote"], answer["ref"], answer["moved"]) == ("origin", ref, "taken")
+    assert repo.git("cat-file", "blob", f"{answer['archived']}:plan") == "other\n"
     store.begin_new(store.read())
     wrote(repo, "another\n")
-    kept = here(repo, "pull").err.splitlines()
-    assert kept[1].startswith("what stood here is kept as `refs/handrail/done/")
+    stored = here(repo, "pull").err.splitlines()
+    assert stored[1].startswith("what stood here is kept as `refs/handrail/done/")
 
 
 def test_what_a_remote_archives_is_told(repo: Repo, tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from handrail.engine.model import Lifecycle
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import EntryKind
-from helpers.history import GATE, PROJECT, History, history, played
-from helpers.program import Said, handrail, running
+from helpers.history import GATE, PROJECT, History, create_history, open_sample_store
+from helpers.program import CommandResult, run_handrail, start_handrail
 from helpers.requirement import requirement
 from tools.sample_store import Played
 
@@ -20,7 +20,7 @@ HOSTILE = "\x1b[2J\u202egnp.exe\u200b\x9b31m\x07\r\nnext"
 
 @pytest.fixture(scope="module")
 def past(tmp_path_factory: pytest.TempPathFactory) -> History:
-    return history(tmp_path_factory.mktemp("past") / "handrail.db")
+    return create_history(tmp_path_factory.mktemp("past") / "handrail.db")
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,7 @@ def named(past: History, monkeypatch: pytest.MonkeyPatch) -> None:
 def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
     """A store of its own, that goes on while the program looks at it."""
     monkeypatch.setenv("HANDRAIL_STORE", str(tmp_path / "own" / "handrail.db"))
-    with played(tmp_path / "own" / "handrail.db") as found:
+    with open_sample_store(tmp_path / "own" / "handrail.db") as found:
         yield found
 
 
@@ -40,7 +40,7 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
 
 
 def test_the_list_has_a_line_for_each_run_the_last_started_first(past: History) -> None:
-    said = handrail("runs", "list")
+    said = run_handrail("runs", "list")
 
     assert (said.status, said.err) == (0, "")
     assert [line.split("\t")[2:4] for line in said.out.splitlines()] == [
@@ -76,22 +76,22 @@ def test_the_list_has_a_line_for_each_run_the_last_started_first(past: History) 
 def test_filters_combine(words: tuple[str, ...], found: list[str], past: History) -> None:
     by_id = {run: name for name, run in past.runs.items()}
 
-    data = handrail("runs", "list", *words, "--json").data
+    data = run_handrail("runs", "list", *words, "--json").data
 
     assert [by_id[run["id"]] for run in data["runs"]] == found
 
 
 def test_a_text_that_is_too_long_to_search_for_is_refused() -> None:
-    said = handrail("runs", "list", "--text", "a" * 201)
+    said = run_handrail("runs", "list", "--text", "a" * 201)
 
     assert (said.status, said.out) == (2, "")
     assert said.err.endswith("Invalid value for '--text': has more than 200 characters\n")
 
 
 def test_the_next_page_is_behind_the_last_run_shown(past: History) -> None:
-    first = handrail("runs", "list", "--limit", "3")
+    first = run_handrail("runs", "list", "--limit", "3")
     last = first.out.splitlines()[-1].split("\t")[0]
-    second = handrail("runs", "list", "--limit", "4", "--after", last)
+    second = run_handrail("runs", "list", "--limit", "4", "--after", last)
 
     assert first.err == f"there are more: the same with --after {past.runs['abandoned']}\n"
     assert second.err == ""
@@ -108,8 +108,8 @@ def test_pages_of_a_hundred_as_json(play: Played) -> None:
     play.database.writer_connection().execute("PRAGMA synchronous = OFF")
     started = [play.start("", GATE) for _ in range(101)]
 
-    first = handrail("runs", "list", "--json").data
-    second = handrail("runs", "list", "--json", "--after", str(first["next"])).data
+    first = run_handrail("runs", "list", "--json").data
+    second = run_handrail("runs", "list", "--json", "--after", str(first["next"])).data
 
     assert [run["id"] for run in first["runs"]] == started[:0:-1]
     assert (len(first["runs"]), first["next"]) == (100, started[1])
@@ -117,7 +117,7 @@ def test_pages_of_a_hundred_as_json(play: Played) -> None:
 
 
 def test_a_list_without_runs_says_so_on_stderr() -> None:
-    said = handrail("runs", "list", "--text", "no such thing")
+    said = run_handrail("runs", "list", "--text", "no such thing")
 
     assert (said.status, said.out, said.err) == (0, "", "no such run\n")
 
@@ -133,7 +133,7 @@ def test_a_list_without_runs_says_so_on_stderr() -> None:
     ],
 )
 def test_what_cannot_be_meant_is_status_2(words: tuple[str, ...]) -> None:
-    said = handrail("runs", "list", *words)
+    said = run_handrail("runs", "list", *words)
 
     assert (said.status, said.out) == (2, "")
     assert "Traceback" not in said.err
@@ -143,7 +143,7 @@ def test_what_cannot_be_meant_is_status_2(words: tuple[str, ...]) -> None:
 
 
 def test_show_tells_where_a_run_stands_and_explains_its_refusals(past: History) -> None:
-    said = handrail("runs", "show", "00000001")
+    said = run_handrail("runs", "show", "00000001")
 
     refused, no_row = "in reproduce was refused as", "this state does not know the trigger"
     contract = "the step output breaks the step's contract"
@@ -179,11 +179,11 @@ def test_show_tells_where_a_run_stands_and_explains_its_refusals(past: History) 
     ],
 )
 def test_show_tells_what_a_run_waits_for_or_how_it_ended(name: str, line: str, past: History) -> None:
-    assert line in handrail("runs", "show", past.runs[name]).out.splitlines()
+    assert line in run_handrail("runs", "show", past.runs[name]).out.splitlines()
 
 
 def test_show_as_json_has_the_same(past: History) -> None:
-    data = handrail("runs", "show", "00000001", "--json").data
+    data = run_handrail("runs", "show", "00000001", "--json").data
 
     assert (data["schema"], data["run"]["id"], data["run"]["state"]) == (1, past.runs["running"], "mend")
     assert [step["status"] for step in data["steps"]] == ["completed", "completed", "running"]
@@ -202,7 +202,7 @@ def test_only_the_last_five_refusals_are_shown_and_an_unknown_code_stands_alone(
     with play.database.transaction() as execute:
         execute('UPDATE events SET metadata = \'{"error_type": "new"}\' WHERE id = 11', ())
 
-    lines = handrail("runs", "show", run).out.splitlines()
+    lines = run_handrail("runs", "show", run).out.splitlines()
 
     assert [line.split()[2] for line in lines[-5:-1]] == [f"trigger-{number}" for number in range(2, 6)]
     assert lines[-1].endswith("Z  in build was refused as new by ")
@@ -214,11 +214,11 @@ def test_a_run_with_more_steps_and_entries_than_a_page_is_told_to_the_end(play: 
     for _ in range(120):
         play.send(run, "nonsense")
 
-    assert len(handrail("runs", "events", run).out.splitlines()) == 124
+    assert len(run_handrail("runs", "events", run).out.splitlines()) == 124
 
 
 def test_the_beginning_of_several_ids_lists_them(past: History) -> None:
-    said = handrail("runs", "show", "0000000", "--json")
+    said = run_handrail("runs", "show", "0000000", "--json")
 
     assert said.status == 1
     error = said.data["error"]
@@ -228,7 +228,7 @@ def test_the_beginning_of_several_ids_lists_them(past: History) -> None:
 
 @pytest.mark.parametrize("command", ["show", "events", "artifacts", "export"])
 def test_a_run_that_is_not_there_is_status_3(command: str) -> None:
-    said = handrail("runs", command, "nothing")
+    said = run_handrail("runs", command, "nothing")
 
     assert (said.status, said.out) == (3, "")
     assert said.err == "handrail: no run is called `nothing`\n  handrail runs list\n"
@@ -238,7 +238,7 @@ def test_a_run_that_is_not_there_is_status_3(command: str) -> None:
 
 
 def test_events_are_one_line_each_from_behind_a_number(past: History) -> None:
-    said = handrail("runs", "events", past.runs["running"], "--after", "34")
+    said = run_handrail("runs", "events", past.runs["running"], "--after", "34")
 
     assert said.out == (
         '35\t2026-01-31T09:10:00.000Z\tstep_started\tmend\t{"number":3,"by":"agent"}\n'
@@ -247,7 +247,7 @@ def test_events_are_one_line_each_from_behind_a_number(past: History) -> None:
 
 
 def test_events_as_json(past: History) -> None:
-    data = handrail("runs", "events", past.runs["running"], "--after", "34", "--json").data
+    data = run_handrail("runs", "events", past.runs["running"], "--after", "34", "--json").data
 
     assert data["events"][0] == {
         "number": 35,
@@ -262,14 +262,14 @@ def test_events_as_json(past: History) -> None:
 
 
 def test_following_a_run_that_has_ended_ends(past: History) -> None:
-    said = handrail("runs", "events", "-f", past.runs["abandoned"])
+    said = run_handrail("runs", "events", "-f", past.runs["abandoned"])
 
     assert (said.status, len(said.out.splitlines())) == (0, 5)
 
 
 def test_following_shows_what_happens_as_it_happens_until_the_run_ends(play: Played) -> None:
     run = play.start("", GATE)
-    with running("runs", "events", "--follow", run, "--json") as following:
+    with start_handrail("runs", "events", "--follow", run, "--json") as following:
         seen = [json.loads(following.line())["event"]["kind"] for _ in range(4)]
         play.start("another", GATE)
         play.send(run, "pause")
@@ -285,17 +285,17 @@ def test_following_shows_what_happens_as_it_happens_until_the_run_ends(play: Pla
 
 def test_ctrl_c_ends_following_with_status_130_and_without_a_word(play: Played) -> None:
     run = play.start("", GATE)
-    with running("runs", "events", "--follow", run) as following:
+    with start_handrail("runs", "events", "--follow", run) as following:
         for _ in range(4):
             following.line()
         following.interrupt()
 
-        assert following.end() == Said(130, "", "")
+        assert following.end() == CommandResult(130, "", "")
 
 
 def test_following_a_run_that_is_pruned_ends(play: Played) -> None:
     run = play.start("", GATE)
-    with running("runs", "events", "--follow", run) as following:
+    with start_handrail("runs", "events", "--follow", run) as following:
         for _ in range(4):
             following.line()
         with play.database.transaction() as execute:
@@ -310,16 +310,16 @@ def test_following_a_run_that_is_pruned_ends(play: Played) -> None:
 
 
 def test_artifacts_are_listed_and_one_is_printed_as_it_is(past: History) -> None:
-    listed = handrail("runs", "artifacts", past.runs["completed"])
-    text = handrail("runs", "artifacts", past.runs["completed"], "3")
+    listed = run_handrail("runs", "artifacts", past.runs["completed"])
+    text = run_handrail("runs", "artifacts", past.runs["completed"], "3")
 
     assert listed.out.splitlines()[2] == "3\tpatch\tCompare hashes\tmend\tfinal\t38"
     assert (text.status, text.out) == (0, "- if stamp > last\n+ if digest != last\n")
 
 
 def test_artifacts_as_json(past: History) -> None:
-    listed = handrail("runs", "artifacts", past.runs["failed"], "--json").data["artifacts"]
-    one = handrail("runs", "artifacts", past.runs["failed"], "1", "--json").data["artifact"]
+    listed = run_handrail("runs", "artifacts", past.runs["failed"], "--json").data["artifacts"]
+    one = run_handrail("runs", "artifacts", past.runs["failed"], "1", "--json").data["artifact"]
 
     assert [(artifact["number"], artifact["final"]) for artifact in listed] == [
         (1, False),
@@ -330,14 +330,14 @@ def test_artifacts_as_json(past: History) -> None:
 
 
 def test_an_artifact_that_is_not_there_is_status_3_and_names_the_list(past: History) -> None:
-    said = handrail("runs", "artifacts", past.runs["paused"], "2")
+    said = run_handrail("runs", "artifacts", past.runs["paused"], "2")
 
     assert said.status == 3
     assert said.err.endswith(f"  handrail runs artifacts {past.runs['paused']}\n")
 
 
 def test_a_run_without_artifacts_says_so(past: History) -> None:
-    said = handrail("runs", "artifacts", past.runs["abandoned"])
+    said = run_handrail("runs", "artifacts", past.runs["abandoned"])
 
     assert (said.status, said.out, said.err) == (0, "", "no artifact yet\n")
 
@@ -349,19 +349,19 @@ def test_a_difference_of_two_artifacts(past: History) -> None:
         "+src/save.py:41 drops equal stamps\n \n"
     )
 
-    assert handrail(*words).out == expected
-    assert handrail(*words, "--json").data["diff"] == expected[:-1]
-    assert handrail(*words[:4], "1", "1").out == ""
-    assert handrail(*words, "3").status == 2
+    assert run_handrail(*words).out == expected
+    assert run_handrail(*words, "--json").data["diff"] == expected[:-1]
+    assert run_handrail(*words[:4], "1", "1").out == ""
+    assert run_handrail(*words, "3").status == 2
 
 
 def test_an_export_is_one_object_on_stdout_or_in_a_new_file_for_its_owner(
     past: History, tmp_path: Path
 ) -> None:
     words = ("runs", "export", past.runs["paused"])
-    printed = handrail(*words)
-    written = handrail(*words, "--to", "out.json", cwd=tmp_path)
-    again = handrail(*words, "--to", "out.json", cwd=tmp_path)
+    printed = run_handrail(*words)
+    written = run_handrail(*words, "--to", "out.json", cwd=tmp_path)
+    again = run_handrail(*words, "--to", "out.json", cwd=tmp_path)
 
     assert printed.data["run"]["lifecycle"] == Lifecycle.PAUSED
     assert json.loads((tmp_path / "out.json").read_text()) == printed.data

@@ -8,12 +8,20 @@ import pytest
 
 from handrail.runtime.entries import EntryKind
 from handrail.runtime.system import get_login_name
-from helpers.browser import dashboard
+from helpers.browser import run_dashboard
 from helpers.commit_plans import TO_ADD, TO_READ
-from helpers.face_runs import SESSION, Faces, commits, good, planner, skills, spells
-from helpers.program import Said, command
-from helpers.repositories import made
-from helpers.servers import Pipe, Place, place
+from helpers.face_runs import (
+    SESSION,
+    FaceRuns,
+    play_commits,
+    play_planner,
+    play_skills,
+    play_spells,
+    require_success,
+)
+from helpers.program import CommandResult, run_command
+from helpers.repositories import create_repository
+from helpers.servers import Pipe, Place, create_place
 
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "spells": ("accio", {}),
@@ -33,7 +41,7 @@ IN_FILES = ("spells", "skills")
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
     """A place for all of these."""
-    return place(Path(tmp_path_factory.mktemp("comments")) / "place")
+    return create_place(Path(tmp_path_factory.mktemp("comments")) / "place")
 
 
 @pytest.fixture(scope="module")
@@ -44,21 +52,21 @@ def agent(at: Place) -> Iterator[Pipe]:
 
 
 @pytest.fixture(scope="module")
-def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Faces:
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> FaceRuns:
     """Runs in files and in commits, each with a server that has ended."""
-    at = place(Path(tmp_path_factory.mktemp("elsewhere")) / "place")
-    second = place(at.folder / "second")
+    at = create_place(Path(tmp_path_factory.mktemp("elsewhere")) / "place")
+    second = create_place(at.folder / "second")
     for one in (at, second):
-        made("git", one.project, one.folder / "home")
-    for play in (spells, skills, planner):
+        create_repository("git", one.project, one.folder / "home")
+    for play in (play_spells, play_skills, play_planner):
         play(at)
-    commits(second, at)
+    play_commits(second, at)
     listed = run(at, "list", "--json").data["runs"]
-    return Faces(at, {one["face"]: one["id"] for one in listed})
+    return FaceRuns(at, {one["face"]: one["id"] for one in listed})
 
 
-def run(at: Place, *words: str) -> Said:
-    return command("runs", *words, "--store", at.store, cwd=at.folder)
+def run(at: Place, *words: str) -> CommandResult:
+    return run_command("runs", *words, "--store", at.store, cwd=at.folder)
 
 
 def test_the_agent_is_told_and_the_person_sees_that_it_was(at: Place, agent: Pipe) -> None:
@@ -72,10 +80,10 @@ def test_the_agent_is_told_and_the_person_sees_that_it_was(at: Place, agent: Pip
         in shown
     )
 
-    told = agent.go_on(begun.token)
-    assert told.reply["comments"] == [f"{get_login_name()}: Keep the <b>old</b> name. Please."]
-    assert f"Comments by people:\n- {get_login_name()}: Keep the <b>old</b> name. Please." in told.text
-    assert "comments" not in agent.go_on(told.token).reply
+    answer = agent.continue_run(begun.token)
+    assert answer.reply["comments"] == [f"{get_login_name()}: Keep the <b>old</b> name. Please."]
+    assert f"Comments by people:\n- {get_login_name()}: Keep the <b>old</b> name. Please." in answer.text
+    assert "comments" not in agent.continue_run(answer.token).reply
     (comment,) = run(at, "show", begun.run, "--json").data["comments"]
     assert (comment["text"], comment["principal"]) == ("Keep the <b>old</b> name.\nPlease.", get_login_name())
     assert comment["told"] > comment["at"]
@@ -87,10 +95,10 @@ def test_the_whole_text_stands_where_the_agent_is_told_that_it_does(at: Place, a
     begun = agent.start()
     text = "word " * 799 + "last"
     assert run(at, "comment", begun.run, text).status == 0
-    told = agent.recover(begun.run).reply["comments"]
-    assert told[1] == f"in full: workflow-status://{begun.run} or `handrail runs show {begun.run}`"
+    answer = agent.recover(begun.run).reply["comments"]
+    assert answer[1] == f"in full: workflow-status://{begun.run} or `handrail runs show {begun.run}`"
 
-    uri = told[1].removeprefix("in full: ").partition(" ")[0]
+    uri = answer[1].removeprefix("in full: ").partition(" ")[0]
     read = agent.ask("resources/read", {"uri": uri})["result"]["contents"][0]["text"]
     assert f'"text":"{text}"' in read
 
@@ -108,7 +116,9 @@ def test_what_is_no_comment_is_refused_with_the_repair(at: Place, agent: Pipe) -
 
 
 @pytest.mark.parametrize("face", sorted(CALLS))
-def test_a_run_that_is_kept_elsewhere_takes_comments_too(elsewhere: Faces, face: str, tmp_path: Path) -> None:
+def test_a_run_that_is_kept_elsewhere_takes_comments_too(
+    elsewhere: FaceRuns, face: str, tmp_path: Path
+) -> None:
     """Also when the mirror is made anew from the files: the journal of a run in files lies with them."""
     at, tool = elsewhere.at, CALLS[face]
     assert run(at, "comment", elsewhere.runs[face], f"Mind the {face}.").status == 0
@@ -116,27 +126,29 @@ def test_a_run_that_is_kept_elsewhere_takes_comments_too(elsewhere: Faces, face:
     home = Place(at.folder / "second") if face == "commits" else at
     with Pipe(home, "--face", face, "--store", str(at.store)) as agent:
         named = {"project": str(at.project), "session": SESSION} if face == "skills" else {}
-        looked = good(agent.call(named, READING[face]))
-        told = good(agent.call({**named, **tool[1]}, tool[0]))
-        after = good(agent.call(named, READING[face]))
+        looked = require_success(agent.call(named, READING[face]))
+        answer = require_success(agent.call({**named, **tool[1]}, tool[0]))
+        after = require_success(agent.call(named, READING[face]))
 
-    for one in (looked, told):
+    for one in (looked, answer):
         assert one.reply["comments"] == [f"{get_login_name()}: Mind the {face}."]
         assert f"- {get_login_name()}: Mind the {face}." in one.text
     assert "comments" not in after.reply
     (comment,) = run(at, "show", elsewhere.runs[face], "--json").data["comments"]
     assert (comment["text"], comment["told"] is None) == (f"Mind the {face}.", False)
     if face in IN_FILES:
-        built = command("store", "rebuild", "--store", copy, "--project", at.project, cwd=at.folder)
+        built = run_command("store", "rebuild", "--store", copy, "--project", at.project, cwd=at.folder)
         assert built.status == 0
-        anew = command("runs", "show", elsewhere.runs[face], "--store", copy, "--json", cwd=at.folder).data
+        anew = run_command(
+            "runs", "show", elsewhere.runs[face], "--store", copy, "--json", cwd=at.folder
+        ).data
         assert anew["comments"] == [comment]
 
 
 def test_where_the_files_of_a_run_are_not_it_is_said_where_to_comment(tmp_path: Path) -> None:
-    at = place(tmp_path / "place")
+    at = create_place(tmp_path / "place")
     with Pipe(at, "--face", "spells") as agent:
-        good(agent.call({}, "accio"))
+        require_success(agent.call({}, "accio"))
     moved = at.project.rename(tmp_path / "moved")
     one = run(at, "list", "--json").data["runs"][0]["id"]
     said = run(at, "comment", one, "Hello?")
@@ -144,7 +156,7 @@ def test_where_the_files_of_a_run_are_not_it_is_said_where_to_comment(tmp_path: 
     assert said.status == 1
     assert f"the files of run {one} are not on this machine, and its journal lies with them" in said.err
     assert f"comment where {at.project} is" in said.err
-    with dashboard(at, "--project", str(moved)) as pages:
+    with run_dashboard(at, "--project", str(moved)) as pages:
         headers = {"Host": pages.host, "Cookie": pages.cookie(), "Origin": pages.url}
         text = pages.ask("GET", f"/runs/{one}", headers).text
         refused = pages.ask("POST", f"/runs/{one}/do/comment", {**headers, "Content-Length": "6"}, b"text=x")

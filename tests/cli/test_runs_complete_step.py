@@ -10,8 +10,8 @@ import pytest
 from handrail.engine.model import Lifecycle
 from handrail.runtime.entries import EntryKind
 from handrail.stores.sql.queries import SqlRunQueries
-from helpers.history import played
-from helpers.program import Said, handrail
+from helpers.history import open_sample_store
+from helpers.program import CommandResult, run_handrail
 from helpers.requirement import requirement
 from tools.sample_store import OUTPUTS, Played
 
@@ -20,7 +20,7 @@ from tools.sample_store import OUTPUTS, Played
 def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
     """A store that goes on while the program acts on it."""
     monkeypatch.setenv("HANDRAIL_STORE", str(tmp_path / "store" / "handrail.db"))
-    with played(tmp_path / "store" / "handrail.db") as found:
+    with open_sample_store(tmp_path / "store" / "handrail.db") as found:
         yield found
 
 
@@ -29,10 +29,10 @@ def entries(play: Played, run: str) -> list[tuple[str, dict[str, Any]]]:
     return [(str(written.entry.kind), dict(written.entry.data)) for written in found]
 
 
-def by_hand(run: str, output: object, *words: str) -> Said:
+def by_hand(run: str, output: object, *words: str) -> CommandResult:
     """A step completed with an output that is written to stdin."""
     text = output if isinstance(output, str) else json.dumps(output)
-    return handrail("runs", "complete-step", run, "--output", "-", *words, stdin=text)
+    return run_handrail("runs", "complete-step", run, "--output", "-", *words, stdin=text)
 
 
 @requirement("steps:life.override")
@@ -40,7 +40,7 @@ def test_a_step_done_by_hand_is_completed_as_external(play: Played, tmp_path: Pa
     run = play.start("By hand")
     (tmp_path / "out.json").write_text(json.dumps(OUTPUTS[0]))
 
-    said = handrail("runs", "complete-step", run, "--output", "out.json", cwd=tmp_path)
+    said = run_handrail("runs", "complete-step", run, "--output", "out.json", cwd=tmp_path)
 
     assert (said.status, said.out) == (
         0,
@@ -49,7 +49,7 @@ def test_a_step_done_by_hand_is_completed_as_external(play: Played, tmp_path: Pa
     assert said.err == f"  tell the agent: call workflow_next_step with execution_id {run}\n"
     (done,) = [data for kind, data in entries(play, run) if kind == EntryKind.STEP_COMPLETED]
     assert (done["external"], done["by"], done["client"]) == (True, "person", "cli")
-    assert handrail("runs", "artifacts", run).out == "1\treproduction\tSave twice\treproduce\t\t27\n"
+    assert run_handrail("runs", "artifacts", run).out == "1\treproduction\tSave twice\treproduce\t\t27\n"
 
 
 @requirement("steps:life.override")
@@ -67,7 +67,7 @@ def test_a_step_done_by_hand_meets_the_same_contract(play: Played) -> None:
         "  needed: artifacts must hold one of type `reproduction`; types handed in: none",
         f"  possible now: continue, by the agent, or by you: handrail runs complete-step {run} --output FILE",
     ]
-    assert handrail("runs", "show", run, "--json").data["run"]["revision"] == 1
+    assert run_handrail("runs", "show", run, "--json").data["run"]["revision"] == 1
 
 
 @requirement("steps:life.complete")
@@ -109,8 +109,8 @@ def test_what_is_no_json_object_is_told_before_anything_is_asked_of_the_store(
 def test_an_output_that_is_not_there_is_status_3(play: Played, tmp_path: Path) -> None:
     run = play.start("By hand")
 
-    said = handrail("runs", "complete-step", run, "--output", "none.json", cwd=tmp_path)
-    folder = handrail("runs", "complete-step", run, "--output", tmp_path)
+    said = run_handrail("runs", "complete-step", run, "--output", "none.json", cwd=tmp_path)
+    folder = run_handrail("runs", "complete-step", run, "--output", tmp_path)
 
     assert (said.status, said.err.splitlines()[0]) == (3, "handrail: no file is called `none.json`")
     assert (folder.status, folder.err.splitlines()[0]) == (1, f"handrail: {tmp_path}: Is a directory")

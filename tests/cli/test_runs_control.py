@@ -22,10 +22,10 @@ from handrail.runtime.records import Origin, StoredRun
 from handrail.runtime.system import get_login_name
 from handrail.runtime.turn import Outcome
 from handrail.stores.sql.queries import SqlRunQueries
-from helpers.history import history, played
-from helpers.program import handrail
+from helpers.history import create_history, open_sample_store
+from helpers.program import run_handrail
 from helpers.requirement import requirement
-from helpers.task_project import TASKS, Project
+from helpers.task_project import TASKS, TaskProject
 from tools.sample_store import Played
 
 TRIGGERS = ("pause", "resume", "abandon", "diverge", "fail")
@@ -43,7 +43,7 @@ ALLOWED = {
 def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
     """A store that goes on while the program acts on it."""
     monkeypatch.setenv("HANDRAIL_STORE", str(tmp_path / "store" / "handrail.db"))
-    with played(tmp_path / "store" / "handrail.db") as found:
+    with open_sample_store(tmp_path / "store" / "handrail.db") as found:
         yield found
 
 
@@ -65,8 +65,8 @@ def typed(*words: str) -> tuple[int, dict[str, Any]]:
 def test_pausing_and_resuming_say_what_happened_and_the_one_thing_to_do_next(play: Played) -> None:
     run = play.start("To rest")
 
-    paused = handrail("runs", "pause", run[:8], "--reason", "lunch")
-    resumed = handrail("runs", "resume", run)
+    paused = run_handrail("runs", "pause", run[:8], "--reason", "lunch")
+    resumed = run_handrail("runs", "resume", run)
 
     assert (paused.status, paused.out) == (0, f"run {run} is paused in reproduce\n")
     assert paused.err == f"  to go on: handrail runs resume {run}\n"
@@ -82,17 +82,17 @@ def test_pausing_and_resuming_say_what_happened_and_the_one_thing_to_do_next(pla
 def test_a_run_is_ended_with_a_reason_and_can_be_forked(trigger: str, lifecycle: str, play: Played) -> None:
     run = play.start("To end")
 
-    said = handrail("runs", trigger, run, "--reason", "not \x1b[31mneeded")
+    said = run_handrail("runs", trigger, run, "--reason", "not \x1b[31mneeded")
 
     assert (said.status, said.out) == (0, f"run {run} is {lifecycle}\n")
     assert said.err == f"  to go on with what it has: handrail runs fork {run}\n"
-    assert "  reason not \\u{1b}[31mneeded" in handrail("runs", "show", run).out.splitlines()
+    assert "  reason not \\u{1b}[31mneeded" in run_handrail("runs", "show", run).out.splitlines()
 
 
 def test_what_was_done_is_json_too(play: Played) -> None:
     run = play.start("To rest")
 
-    assert handrail("runs", "pause", run, "--json").data == {
+    assert run_handrail("runs", "pause", run, "--json").data == {
         "schema": 1,
         "run": run,
         "workflow": "bug-fix",
@@ -107,14 +107,17 @@ def test_what_was_done_is_json_too(play: Played) -> None:
 @requirement("steps:tel.events")
 def test_the_journal_says_who_did_it_and_why(play: Played) -> None:
     run = play.start("To end")
-    handrail("runs", "fail", run, "--reason", "no idea")
+    run_handrail("runs", "fail", run, "--reason", "no idea")
 
     person = {"by": "person", "principal": pwd.getpwuid(os.getuid()).pw_name, "client": "cli"}
     failed, moved = entries(play, run)[-2:]
     assert (failed[0], {name: failed[1][name] for name in person}) == (EntryKind.STEP_FAILED, person)
     assert failed[1]["note"] == "no idea"
-    kept = {"from": "running", "to": "failed", "reason": "no idea", **person}
-    assert (moved[0], {name: moved[1][name] for name in kept}) == (EntryKind.WORKFLOW_STATE_TRANSITION, kept)
+    stored = {"from": "running", "to": "failed", "reason": "no idea", **person}
+    assert (moved[0], {name: moved[1][name] for name in stored}) == (
+        EntryKind.WORKFLOW_STATE_TRANSITION,
+        stored,
+    )
 
 
 def test_a_user_without_a_name_is_told_by_number_where_the_machine_has_no_such_user(
@@ -129,15 +132,15 @@ def test_a_user_without_a_name_is_told_by_number_where_the_machine_has_no_such_u
 def test_every_pair_that_the_table_does_not_have_is_refused_and_moves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    past = history(tmp_path / "store" / "handrail.db")
+    past = create_history(tmp_path / "store" / "handrail.db")
     monkeypatch.setenv("HANDRAIL_STORE", str(past.path))
     lifecycles = [name for name in past.runs if name != "waiting"]
     before = {name: typed("runs", "show", past.runs[name])[1]["run"] for name in lifecycles}
     refused = [(n, t) for n in lifecycles for t in TRIGGERS if (n, t) not in ALLOWED]
 
     for name, trigger in refused:
-        status, told = typed("runs", trigger, past.runs[name], "--reason", "why not")
-        assert (status, told["error"]["code"], told["error"]["why"]["rule"]) == (
+        status, answer = typed("runs", trigger, past.runs[name], "--reason", "why not")
+        assert (status, answer["error"]["code"], answer["error"]["why"]["rule"]) == (
             1,
             RefusalCode.NOT_RUNNING,
             "lifecycle",
@@ -159,9 +162,9 @@ def test_every_pair_of_the_table_that_is_a_persons_is_taken(
     if pair[0] == "paused":
         play.send(run, PAUSE)
 
-    status, told = typed("runs", pair[1], run, "--reason", "because")
+    status, answer = typed("runs", pair[1], run, "--reason", "because")
 
-    assert (status, told["lifecycle"]) == (0, lifecycle)
+    assert (status, answer["lifecycle"]) == (0, lifecycle)
 
 
 # --- refusals -----------------------------------------------------------------------------------------------
@@ -172,7 +175,7 @@ def test_a_refusal_says_the_code_why_and_what_is_possible_now(play: Played) -> N
     run = play.start("")
     play.send(run, PAUSE)
 
-    said = handrail("runs", "diverge", run, "--reason", "done elsewhere")
+    said = run_handrail("runs", "diverge", run, "--reason", "done elsewhere")
 
     assert (said.status, said.out) == (1, "")
     assert said.err.splitlines() == [
@@ -197,7 +200,7 @@ def test_a_refusal_says_the_code_why_and_what_is_possible_now(play: Played) -> N
 def test_a_refusal_is_json_too(play: Played) -> None:
     run = play.start("")
 
-    said = handrail("runs", "resume", run, "--json")
+    said = run_handrail("runs", "resume", run, "--json")
 
     assert said.status == 1
     assert said.data["error"] == {
@@ -223,9 +226,9 @@ def test_a_refusal_is_json_too(play: Played) -> None:
 @requirement("steps:life.terminal")
 def test_resuming_a_run_that_has_ended_offers_a_fork(play: Played) -> None:
     run = play.start("")
-    handrail("runs", "abandon", run, "--reason", "enough")
+    run_handrail("runs", "abandon", run, "--reason", "enough")
 
-    error = handrail("runs", "resume", run, "--json").data["error"]
+    error = run_handrail("runs", "resume", run, "--json").data["error"]
 
     assert error["next"] == [
         {"trigger": "fork", "who": "person", "command": f"handrail runs fork {run}"},
@@ -241,14 +244,14 @@ def test_without_a_reason_it_is_said_how_to_give_one(
 ) -> None:
     run = play.start("")
 
-    said = handrail("runs", trigger, run, *given)
+    said = run_handrail("runs", trigger, run, *given)
 
     assert (said.status, said.out) == (1, "")
     assert said.err.splitlines() == [
         f"handrail: {trigger} was refused as reason: a reason must be given",
         "  give it with --reason TEXT",
     ]
-    assert handrail("runs", "show", run, "--json").data["run"]["lifecycle"] == Lifecycle.RUNNING
+    assert run_handrail("runs", "show", run, "--json").data["run"]["lifecycle"] == Lifecycle.RUNNING
 
 
 @pytest.mark.parametrize("trigger", TRIGGERS)
@@ -257,23 +260,23 @@ def test_a_run_or_a_store_that_is_not_there_is_status_3_and_nothing_is_made(
 ) -> None:
     play.start("")
 
-    assert handrail("runs", trigger, "ffffffff").status == 3
-    assert handrail("runs", trigger, "x", "--store", tmp_path / "none" / "handrail.db").status == 3
+    assert run_handrail("runs", trigger, "ffffffff").status == 3
+    assert run_handrail("runs", trigger, "x", "--store", tmp_path / "none" / "handrail.db").status == 3
     assert not (tmp_path / "none").exists()
 
 
 def test_several_runs_are_acted_on_and_what_one_is_refused_for_keeps_no_other_back(play: Played) -> None:
     one, two, three = (play.start("") for _ in range(3))
     play.send(two, PAUSE)
-    said = handrail("runs", "pause", one, two, "nobody", three, one)
+    said = run_handrail("runs", "pause", one, two, "nobody", three, one)
 
     assert said.status == 1
     assert said.out.splitlines() == [f"run {run} is paused in reproduce" for run in (one, three)]
     assert f"{two}:\nhandrail: pause was refused as " in said.err
     assert "nobody:\nhandrail: no run is called `nobody`" in said.err
-    told = handrail("runs", "resume", one, two, three, "--json")
-    assert told.status == 0
-    assert [(run["run"], run["lifecycle"]) for run in told.data["acted"]] == [
+    answer = run_handrail("runs", "resume", one, two, three, "--json")
+    assert answer.status == 0
+    assert [(run["run"], run["lifecycle"]) for run in answer.data["acted"]] == [
         (run, "running") for run in (one, two, three)
     ]
 
@@ -282,7 +285,7 @@ def test_several_runs_are_acted_on_and_what_one_is_refused_for_keeps_no_other_ba
 def test_a_run_in_files_is_not_turned_from_here_and_its_folder_is_named(
     tmp_path: Path, *, known: bool
 ) -> None:
-    project = Project(tmp_path)
+    project = TaskProject(tmp_path)
     workflows = project.project / ".handrail" / "workflows"
     workflows.mkdir(parents=True)
     (workflows / "tasks.yaml").write_text(TASKS if known else "", "utf-8")
@@ -290,7 +293,7 @@ def test_a_run_in_files_is_not_turned_from_here_and_its_folder_is_named(
     project.say("go")
     where = project.project / ".ai" / "task" if known else project.project
 
-    said = handrail("runs", "pause", project.run, "--store", project.store)
+    said = run_handrail("runs", "pause", project.run, "--store", project.store)
 
     assert (said.status, said.out) == (1, "")
     assert said.err.splitlines() == [
@@ -305,10 +308,10 @@ RUN = Run("r", "gate", "", Lifecycle.RUNNING, (Step(1, "build", 1),))
 
 
 def test_a_step_that_then_waits_says_for_what() -> None:
-    told = render_outcome("complete-step", Outcome(Waiting(RUN, "B1", ("tests.pass",)), None), "")
+    answer = render_outcome("complete-step", Outcome(Waiting(RUN, "B1", ("tests.pass",)), None), "")
 
-    assert told["told"] == "run r is running in build and waits for tests.pass"
-    assert told["then"] == "what it waits for: handrail runs show r"
+    assert answer["told"] == "run r is running in build and waits for tests.pass"
+    assert answer["then"] == "what it waits for: handrail runs show r"
 
 
 def test_a_trigger_without_a_command_and_a_code_without_a_meaning_stand_alone() -> None:

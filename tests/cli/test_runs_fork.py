@@ -14,11 +14,11 @@ from handrail.runtime.records import Caller
 from handrail.stores.sql.queries import SqlRunQueries
 from handrail.workflows.load import WorkflowSource
 from helpers.faulty_stores import Troubled
-from helpers.history import played
+from helpers.history import open_sample_store
 from helpers.memory_store import MemoryRuns
-from helpers.program import handrail
+from helpers.program import run_handrail
 from helpers.requirement import requirement
-from helpers.turns import Desk
+from helpers.turns import TurnHarness
 from tools.sample_store import Played
 
 ONCE = """\
@@ -40,7 +40,7 @@ FURTHER = (
 def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
     """A store that goes on while the program acts on it."""
     monkeypatch.setenv("HANDRAIL_STORE", str(tmp_path / "store" / "handrail.db"))
-    with played(tmp_path / "store" / "handrail.db") as found:
+    with open_sample_store(tmp_path / "store" / "handrail.db") as found:
         yield found
 
 
@@ -69,23 +69,23 @@ def count(play: Played) -> tuple[int, int]:
 
 @requirement("steps:life.fork")
 def test_a_fork_goes_on_where_the_run_stood_with_what_it_has(play: Played, ended: str) -> None:
-    said = handrail("runs", "fork", ended[:8])
+    said = run_handrail("runs", "fork", ended[:8])
 
     new = said.out.split("; run ")[1].split()[0]
     assert (said.status, said.out) == (0, f"run {ended} was forked; run {new} is running in diagnose\n")
     assert said.err == f"  tell the agent: call workflow_next_step with execution_id {new}\n"
-    shown = handrail("runs", "show", new, "--json").data
+    shown = run_handrail("runs", "show", new, "--json").data
     assert (shown["run"]["parent"], shown["run"]["goal"]) == (ended, "To go on")
     assert [(step["state"], step["status"]) for step in shown["steps"]] == [
         ("reproduce", "completed"),
         ("diagnose", "running"),
     ]
-    assert handrail("runs", "artifacts", new).out == "1\treproduction\tSave twice\treproduce\t\t27\n"
+    assert run_handrail("runs", "artifacts", new).out == "1\treproduction\tSave twice\treproduce\t\t27\n"
     assert EntryKind.STEP_OVERRIDDEN not in [kind for kind, _ in entries(play, new)]
 
 
 def test_a_fork_that_is_asked_for_again_is_the_same(play: Played, ended: str) -> None:
-    first, second = (handrail("runs", "fork", ended, "--json").data for _ in range(2))
+    first, second = (run_handrail("runs", "fork", ended, "--json").data for _ in range(2))
 
     assert second == first
     assert first == {
@@ -112,7 +112,7 @@ def test_a_later_step_asks_for_yes_where_nobody_can_be_asked_and_nothing_has_hap
 ) -> None:
     before = count(play)
 
-    said = handrail("runs", "fork", ended, "--step", "prove")
+    said = run_handrail("runs", "fork", ended, "--step", "prove")
 
     assert (said.status, said.out) == (1, "")
     assert said.err == f"handrail: {FURTHER}\n  say --yes to do it\n"
@@ -121,7 +121,7 @@ def test_a_later_step_asks_for_yes_where_nobody_can_be_asked_and_nothing_has_hap
 
 @requirement("steps:life.fork", "steps:life.override")
 def test_a_later_step_is_entered_as_an_override(play: Played, ended: str) -> None:
-    said = handrail("runs", "fork", ended, "--step", "prove", "--yes", "--json")
+    said = run_handrail("runs", "fork", ended, "--step", "prove", "--yes", "--json")
 
     assert (said.status, said.err) == (0, f"{FURTHER}\n")
     assert (said.data["state"], said.data["overrides"]) == ("prove", RefusalCode.LATER_STEP)
@@ -140,7 +140,7 @@ def test_a_later_step_is_entered_as_an_override(play: Played, ended: str) -> Non
 def test_a_later_step_is_asked_for_on_a_terminal(
     answer: str, status: int, runs: int, play: Played, ended: str
 ) -> None:
-    said = handrail("runs", "fork", ended, "--step", "prove", typed=answer)
+    said = run_handrail("runs", "fork", ended, "--step", "prove", typed=answer)
 
     assert said.status == status
     assert said.err.startswith(f"{FURTHER}. Do it? [y/N]: ")
@@ -157,7 +157,7 @@ def test_another_attempt_than_the_last_is_an_override_too(
     for _ in range(2):
         play.send(run, "continue", PLAIN)
 
-    refused, done = (handrail("runs", "fork", run, *words, *yes, "--json") for yes in ((), ("--yes",)))
+    refused, done = (run_handrail("runs", "fork", run, *words, *yes, "--json") for yes in ((), ("--yes",)))
 
     error = refused.data["error"]
     assert (refused.status, error["code"]) == (1, "unconfirmed")
@@ -173,7 +173,7 @@ def test_a_run_that_has_not_ended_is_not_forked(play: Played) -> None:
     by_hand = f"handrail runs complete-step {run} --output FILE"
     abandon = f"handrail runs abandon {run} --reason TEXT"
 
-    said = handrail("runs", "fork", run)
+    said = run_handrail("runs", "fork", run)
 
     assert (said.status, said.out) == (1, "")
     assert said.err.splitlines() == [
@@ -185,7 +185,7 @@ def test_a_run_that_has_not_ended_is_not_forked(play: Played) -> None:
 
 
 def test_a_step_that_is_none_is_refused_with_those_there_are(play: Played, ended: str) -> None:
-    error = handrail("runs", "fork", ended, "--step", "dance", "--json").data["error"]
+    error = run_handrail("runs", "fork", ended, "--step", "dance", "--json").data["error"]
 
     assert (error["code"], error["why"]["needed"]) == (
         RefusalCode.UNKNOWN_STEP,
@@ -216,14 +216,14 @@ def mended(play: Played, tmp_path: Path) -> tuple[str, Path]:
 def test_a_fork_can_be_taken_on_to_the_workflow_as_it_is_now(play: Played, mended: tuple[str, Path]) -> None:
     run, _ = mended
 
-    pinned = handrail("runs", "fork", run, "--step", "show", "--yes", "--json")
-    current = handrail("runs", "fork", run, "--step", "show", "--workflow", "current", "--yes", "--json")
-    same = handrail("runs", "fork", run, "--workflow", "current", "--json")
+    pinned = run_handrail("runs", "fork", run, "--step", "show", "--yes", "--json")
+    current = run_handrail("runs", "fork", run, "--step", "show", "--workflow", "current", "--yes", "--json")
+    same = run_handrail("runs", "fork", run, "--workflow", "current", "--json")
 
     assert pinned.data["error"]["code"] == RefusalCode.UNKNOWN_STEP
     assert (current.data["state"], current.data["overrides"]) == ("show", RefusalCode.LATER_STEP)
     assert (same.data["state"], same.data["overrides"]) == ("make", None)
-    digests = {handrail("runs", "export", each).data["run"]["digest"] for each in (run, same.data["run"])}
+    digests = {run_handrail("runs", "export", each).data["run"]["digest"] for each in (run, same.data["run"])}
     assert len(digests) == 2
     assert count(play)[0] == 3
 
@@ -246,10 +246,10 @@ def test_a_workflow_that_cannot_be_taken_by_now_is_told(
     else:
         file.write_text(text, "utf-8")
 
-    said = handrail("runs", "fork", run, "--workflow", "current")
+    said = run_handrail("runs", "fork", run, "--workflow", "current")
 
-    told = f"handrail: `once` as it is now cannot be taken: {why}"
-    assert (said.status, said.err.splitlines()[0]) == (1, told)
+    answer = f"handrail: `once` as it is now cannot be taken: {why}"
+    assert (said.status, said.err.splitlines()[0]) == (1, answer)
 
 
 def test_a_workflow_that_hides_another_is_not_taken_before_it_is_trusted(
@@ -262,7 +262,7 @@ def test_a_workflow_that_hides_another_is_not_taken_before_it_is_trusted(
     run = play.start("", source, project=str(tmp_path / "project"))
     play.send(run, "fail", note="not like this")
 
-    said = handrail("runs", "fork", run, "--workflow", "current", "--json")
+    said = run_handrail("runs", "fork", run, "--workflow", "current", "--json")
 
     assert said.data["error"]["code"] == RefusalCode.UNTRUSTED
     assert said.data["error"]["repair"] == "a person runs: handrail trust docs"
@@ -273,16 +273,18 @@ def test_a_workflow_that_hides_another_is_not_taken_before_it_is_trusted(
 
 @pytest.mark.parametrize("kind", [MemoryRuns, Troubled])
 def test_a_run_that_is_not_there_or_in_trouble_is_no_override(kind: type[MemoryRuns]) -> None:
-    desk = Desk(kind())
-    run = desk.start()["run"] if kind is Troubled else "nobody"
+    harness = TurnHarness(kind())
+    run = harness.start()["run"] if kind is Troubled else "nobody"
 
-    assert find_agent_refusal_code(desk.world, ForkRequest(run, "publish", Caller(Actor.PERSON))) == ""
+    assert find_agent_refusal_code(harness.world, ForkRequest(run, "publish", Caller(Actor.PERSON))) == ""
 
 
 def test_what_nobody_can_have_is_no_override() -> None:
-    desk = Desk(MemoryRuns())
+    harness = TurnHarness(MemoryRuns())
 
     assert (
-        find_agent_refusal_code(desk.world, ForkRequest(desk.start()["run"], "publish", Caller(Actor.PERSON)))
+        find_agent_refusal_code(
+            harness.world, ForkRequest(harness.start()["run"], "publish", Caller(Actor.PERSON))
+        )
         == ""
     )

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.history import played
-from helpers.program import PROGRAM, handrail, on_terminal
+from helpers.history import open_sample_store
+from helpers.program import PROGRAM, run_handrail, run_on_terminal
 from tools.sample_store import output
 
 HOSTILE = "\x1b[2J\u202egnp.exe\u200b\x9b31m\x07\r\nnext"
@@ -17,7 +17,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A run in which every text is hostile."""
     path = tmp_path / "handrail.db"
     monkeypatch.setenv("HANDRAIL_STORE", str(path))
-    with played(path) as play:
+    with open_sample_store(path) as play:
         found = play.start(HOSTILE, project=f"/p/{HOSTILE}", face=HOSTILE)
         play.send(found, HOSTILE)
         first = output("reproduction", HOSTILE, f"{HOSTILE}\nsecond\n", command="run", exit_code=1)
@@ -54,7 +54,7 @@ def unclean(text: str) -> list[str]:
     ],
 )
 def test_what_a_command_prints_is_clean(words: tuple[str, ...], run: str) -> None:
-    said = handrail("runs", *(run if word == "RUN" else word for word in words))
+    said = run_handrail("runs", *(run if word == "RUN" else word for word in words))
 
     assert "2J" in said.out + said.err
     assert unclean(said.out + said.err) == []
@@ -80,7 +80,7 @@ def test_the_text_of_an_artifact_is_verbatim_in_a_pipe(run: str) -> None:
     ],
 )
 def test_on_a_terminal_everything_is_clean(words: tuple[str, ...], run: str) -> None:
-    said = on_terminal("runs", *(run if word == "RUN" else word for word in words), NO_COLOR="1")
+    said = run_on_terminal("runs", *(run if word == "RUN" else word for word in words), NO_COLOR="1")
 
     assert said.status == 0
     assert "2J" in said.out
@@ -90,10 +90,10 @@ def test_on_a_terminal_everything_is_clean(words: tuple[str, ...], run: str) -> 
 def test_a_difference_is_coloured_on_a_terminal_only(run: str) -> None:
     words = ("runs", "artifacts", run, "--diff", "1", "2")
 
-    assert "\x1b[31m-second" in on_terminal(*words, TERM="xterm").out
-    assert "\x1b[31m-second" not in handrail(*words).out
+    assert "\x1b[31m-second" in run_on_terminal(*words, TERM="xterm").out
+    assert "\x1b[31m-second" not in run_handrail(*words).out
 
 
 def test_the_list_has_heads_on_a_terminal(run: str) -> None:
     assert run
-    assert on_terminal("runs", "list", COLUMNS="200").out.split()[:3] == ["run", "workflow", "lifecycle"]
+    assert run_on_terminal("runs", "list", COLUMNS="200").out.split()[:3] == ["run", "workflow", "lifecycle"]

@@ -5,16 +5,16 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from helpers.history import History, history
-from helpers.program import handrail
-from helpers.task_project import TASKS, Project
+from helpers.history import History, create_history
+from helpers.program import run_handrail
+from helpers.task_project import TASKS, TaskProject
 
 NS = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
 def past(tmp_path_factory: pytest.TempPathFactory) -> History:
-    return history(tmp_path_factory.mktemp("past") / "handrail.db")
+    return create_history(tmp_path_factory.mktemp("past") / "handrail.db")
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def nodes(text: str) -> dict[str, str]:
 
 
 def test_a_run_is_drawn_as_it_stands_in_its_workflow(past: History) -> None:
-    said = handrail("workflows", "graph", "--run", past.runs["running"], "--format", "svg")
+    said = run_handrail("workflows", "graph", "--run", past.runs["running"], "--format", "svg")
 
     assert (said.status, said.err) == (0, "")
     assert nodes(said.out) == {
@@ -43,40 +43,40 @@ def test_a_run_is_drawn_as_it_stands_in_its_workflow(past: History) -> None:
 
 
 def test_a_run_that_rests_is_blocked_by_that(past: History) -> None:
-    said = handrail("workflows", "graph", "--run", past.runs["paused"], "--format", "svg")
+    said = run_handrail("workflows", "graph", "--run", past.runs["paused"], "--format", "svg")
 
     assert nodes(said.out)["mend"] == "node state blocked"
     assert "(the run is paused)" in (ET.XML(said.out).findtext(f"{NS}desc") or "")
 
 
 def test_a_run_that_has_ended_is_shown_where_it_ended(past: History) -> None:
-    said = handrail("workflows", "graph", "--run", past.runs["completed"])
+    said = run_handrail("workflows", "graph", "--run", past.runs["completed"])
 
     assert "    class n4 current" in said.out.splitlines()
 
 
 def test_dot_draws_the_workflow_of_the_run(past: History) -> None:
-    said = handrail("workflows", "graph", "--run", past.runs["completed"], "--format", "dot")
+    said = run_handrail("workflows", "graph", "--run", past.runs["completed"], "--format", "dot")
 
     assert said.out.startswith('digraph "bug-fix" {')
 
 
 @pytest.mark.parametrize("words", [(), ("bug-fix", "--run", "0")])
 def test_either_a_workflow_or_a_run_is_drawn(words: tuple[str, ...]) -> None:
-    said = handrail("workflows", "graph", *words)
+    said = run_handrail("workflows", "graph", *words)
 
     assert (said.status, said.err.splitlines()[-1]) == (2, "Error: give NAME or --run, and not both")
 
 
 def test_a_run_that_is_not_there_is_not_drawn() -> None:
-    said = handrail("workflows", "graph", "--run", "none")
+    said = run_handrail("workflows", "graph", "--run", "none")
 
     assert (said.status, said.err.splitlines()[0]) == (3, "handrail: no run is called `none`")
 
 
 def test_the_time_of_a_run_is_drawn_for_any_width(past: History) -> None:
-    said = handrail("runs", "timeline", past.runs["completed"])
-    phone = handrail("runs", "timeline", past.runs["completed"], "--width", "360", "--linear")
+    said = run_handrail("runs", "timeline", past.runs["completed"])
+    phone = run_handrail("runs", "timeline", past.runs["completed"], "--width", "360", "--linear")
 
     root = ET.XML(said.out)
     assert (said.status, root.get("width"), ET.XML(phone.out).get("width")) == (0, "960", "360")
@@ -88,17 +88,17 @@ def test_the_time_of_a_run_is_drawn_for_any_width(past: History) -> None:
 def test_a_run_that_is_kept_in_files_is_drawn_by_what_the_store_has_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project = Project(tmp_path)
+    project = TaskProject(tmp_path)
     project.say("go")
     project.say("go")
     monkeypatch.setenv("HANDRAIL_STORE", str(project.store))
 
-    missing = handrail("workflows", "graph", "--run", project.run, "--format", "svg")
+    missing = run_handrail("workflows", "graph", "--run", project.run, "--format", "svg")
     path = project.project / ".handrail" / "workflows" / "tasks.yaml"
     path.parent.mkdir(parents=True)
     path.write_text(TASKS, "utf-8")
-    said = handrail("workflows", "graph", "--run", project.run, "--format", "svg")
-    timed = handrail("runs", "timeline", project.run)
+    said = run_handrail("workflows", "graph", "--run", project.run, "--format", "svg")
+    timed = run_handrail("runs", "timeline", project.run)
 
     assert (missing.status, missing.err.splitlines()[0]) == (
         3,

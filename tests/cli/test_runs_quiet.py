@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 
 from handrail.engine.model import Lifecycle
-from helpers.history import GATE, history, played
-from helpers.program import handrail
+from helpers.history import GATE, create_history, open_sample_store
+from helpers.program import run_handrail
 
 
 def test_what_has_gone_quiet_says_so_unless_it_waits_for_something_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    past = history(tmp_path / "store" / "handrail.db")
+    past = create_history(tmp_path / "store" / "handrail.db")
     monkeypatch.setenv("HANDRAIL_STORE", str(past.path))
 
-    listed = handrail("runs", "list", "--json").data["runs"]
-    shown = {name: handrail("runs", "show", run, "--json").data["run"] for name, run in past.runs.items()}
+    listed = run_handrail("runs", "list", "--json").data["runs"]
+    shown = {name: run_handrail("runs", "show", run, "--json").data["run"] for name, run in past.runs.items()}
 
     assert {name for name, run in shown.items() if run["quiet"]} == {"running", "paused"}
     assert {run["id"]: run["quiet"] for run in listed} == {run["id"]: run["quiet"] for run in shown.values()}
@@ -26,19 +26,19 @@ def test_what_has_gone_quiet_says_so_unless_it_waits_for_something_else(
 @pytest.mark.parametrize(("limit", "lifecycle"), [("31536000", Lifecycle.RUNNING), ("1", "running, quiet")])
 def test_how_long_a_run_may_be_left_alone_is_a_setting(tmp_path: Path, limit: str, lifecycle: str) -> None:
     store = tmp_path / "store" / "handrail.db"
-    with played(store) as play:
+    with open_sample_store(store) as play:
         play.clock.at = datetime.now(UTC) - timedelta(minutes=20)
         play.start("", GATE)
 
-    said = handrail("runs", "list", "--store", store, HANDRAIL_IDLE_RUNNING=limit)
+    said = run_handrail("runs", "list", "--store", store, HANDRAIL_IDLE_RUNNING=limit)
 
     assert said.out.split("\t")[2] == lifecycle
 
 
 def test_a_setting_that_is_no_number_is_said_in_one_line(tmp_path: Path) -> None:
-    past = history(tmp_path / "store" / "handrail.db")
+    past = create_history(tmp_path / "store" / "handrail.db")
 
-    said = handrail("runs", "list", "--store", past.path, HANDRAIL_IDLE_PAUSED="a day")
+    said = run_handrail("runs", "list", "--store", past.path, HANDRAIL_IDLE_PAUSED="a day")
 
     assert (said.status, said.out) == (1, "")
     assert said.err.splitlines() == [

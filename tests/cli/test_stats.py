@@ -15,9 +15,9 @@ from handrail.runtime.entries import EntryKind
 from handrail.runtime.records import format_rfc3339
 from handrail.stores.sql.summaries import SqlMeasures
 from helpers.printed_queries import PRINTED
-from helpers.program import handrail
+from helpers.program import run_handrail
 from helpers.requirement import requirement
-from helpers.turns import ENDLESS, Desk, HandClock, pinned, sqlite
+from helpers.turns import ENDLESS, ManualClock, TurnHarness, load_pinned, open_sqlite
 
 MOMENT = 1e-8
 """The days, about a millisecond, to which `julianday` tells times apart."""
@@ -44,15 +44,15 @@ def past(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """Four runs of `paper`, one eight days and two three days old, and two of `endless`."""
     folder = tmp_path_factory.mktemp("past")
     now = datetime.now(UTC)
-    runs = sqlite(folder)
+    runs = open_sqlite(folder)
     eight, three, today = (now - age for age in (timedelta(days=8), timedelta(days=3), timedelta(hours=2)))
-    _completed(Desk(runs, clock=HandClock(eight)), 10, 20, 30)
-    second = Desk(runs, clock=HandClock(three))
+    _completed(TurnHarness(runs, clock=ManualClock(eight)), 10, 20, 30)
+    second = TurnHarness(runs, clock=ManualClock(three))
     second.ids.runs = 100
     _completed(second, 20, 40, 60)
     second.clock.at = three
     _abandoned(second)
-    third = Desk(runs, clock=HandClock(today))
+    third = TurnHarness(runs, clock=ManualClock(today))
     third.ids.runs = 200
     _failed(third)
     third.clock.at = today
@@ -63,46 +63,48 @@ def past(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         SqlMeasures(runs.database).fold()
     path = runs.database.path
     runs.database.close()
-    told = handrail("stats", "--json", "--store", path).data
-    return Past(path, told, *(at.date().isoformat() for at in (eight, three, today)))
+    answer = run_handrail("stats", "--json", "--store", path).data
+    return Past(path, answer, *(at.date().isoformat() for at in (eight, three, today)))
 
 
-def _completed(desk: Desk, *seconds: int) -> None:
-    told = desk.start()
+def _completed(harness: TurnHarness, *seconds: int) -> None:
+    answer = harness.start()
     for each in seconds:
-        desk.clock.move(seconds=each)
-        told = desk.go_on(told["run"], told["token"])
-    assert told["lifecycle"] == Lifecycle.COMPLETED
+        harness.clock.move(seconds=each)
+        answer = harness.continue_run(answer["run"], answer["token"])
+    assert answer["lifecycle"] == Lifecycle.COMPLETED
 
 
-def _abandoned(desk: Desk) -> None:
-    told = desk.start()
-    desk.clock.move(seconds=10)
-    desk.go_on(told["run"], told["token"])
-    desk.clock.move(minutes=30)
-    assert desk.send(told["run"], Event("abandon", note="gone quiet"))["lifecycle"] == Lifecycle.ABANDONED
+def _abandoned(harness: TurnHarness) -> None:
+    answer = harness.start()
+    harness.clock.move(seconds=10)
+    harness.continue_run(answer["run"], answer["token"])
+    harness.clock.move(minutes=30)
+    assert (
+        harness.send(answer["run"], Event("abandon", note="gone quiet"))["lifecycle"] == Lifecycle.ABANDONED
+    )
 
 
-def _failed(desk: Desk) -> None:
-    told = desk.start()
-    desk.clock.move(seconds=4)
-    desk.go_on(told["run"], told["token"])
-    desk.clock.move(seconds=6)
-    assert desk.send(told["run"], Event("fail", note="cannot be done"))["lifecycle"] == Lifecycle.FAILED
+def _failed(harness: TurnHarness) -> None:
+    answer = harness.start()
+    harness.clock.move(seconds=4)
+    harness.continue_run(answer["run"], answer["token"])
+    harness.clock.move(seconds=6)
+    assert harness.send(answer["run"], Event("fail", note="cannot be done"))["lifecycle"] == Lifecycle.FAILED
 
 
-def _refused(desk: Desk) -> None:
-    told = desk.start(pinned(ENDLESS))
-    run, token = told["run"], told["token"]
-    assert [desk.send(run, "nope")["code"] for _ in range(2)] == [RefusalCode.NO_ROW, RefusalCode.NO_ROW]
-    assert desk.send(run, "go", "no token at all")["code"] == RefusalCode.MALFORMED
-    desk.clock.move(minutes=11)
-    assert desk.send(run, "go", token)["code"] == RefusalCode.EXPIRED
+def _refused(harness: TurnHarness) -> None:
+    answer = harness.start(load_pinned(ENDLESS))
+    run, token = answer["run"], answer["token"]
+    assert [harness.send(run, "nope")["code"] for _ in range(2)] == [RefusalCode.NO_ROW, RefusalCode.NO_ROW]
+    assert harness.send(run, "go", "no token at all")["code"] == RefusalCode.MALFORMED
+    harness.clock.move(minutes=11)
+    assert harness.send(run, "go", token)["code"] == RefusalCode.EXPIRED
 
 
-def _paused(desk: Desk) -> None:
-    run = desk.start(pinned(ENDLESS))["run"]
-    assert desk.send(run, Event("pause", by=Actor.PERSON))["lifecycle"] == Lifecycle.PAUSED
+def _paused(harness: TurnHarness) -> None:
+    run = harness.start(load_pinned(ENDLESS))["run"]
+    assert harness.send(run, Event("pause", by=Actor.PERSON))["lifecycle"] == Lifecycle.PAUSED
 
 
 def table(rows: list[dict[str, Any]], *keys: str) -> list[tuple[Any, ...]]:
@@ -153,17 +155,17 @@ def test_workflow_performance(past: Past) -> None:
 
 @requirement("steps:db.queries")
 def test_workflow_performance_is_that_of_the_printed_queries(past: Past) -> None:
-    told = past.told["workflows"]
-    done = [row for row in told if row["completed"]]
+    answer = past.told["workflows"]
+    done = [row for row in answer if row["completed"]]
 
     assert sorted(table(past.told["lifecycles"], "lifecycle", "runs")) == past.ask("by_state")
     assert table(done, "workflow", "mean_completed_ms", "completed") == past.ask("average_duration")
-    assert sorted(table(told, "workflow", "completion_rate")) == past.ask("completion_rate")
-    assert table(told, "workflow", "runs") == past.ask("most_used")
-    assert sorted(table(told, "workflow", "abandonment_rate")) == past.ask("abandonment_rate")
+    assert sorted(table(answer, "workflow", "completion_rate")) == past.ask("completion_rate")
+    assert table(answer, "workflow", "runs") == past.ask("most_used")
+    assert sorted(table(answer, "workflow", "abandonment_rate")) == past.ask("abandonment_rate")
     assert past.ask("average_days") == [("paper", pytest.approx(90 / 86_400, abs=MOMENT))]
-    assert table(told[:1], "workflow", "abandoned") == [row[:2] for row in past.ask("abandonment")]
-    assert past.ask("abandonment")[0][2] == pytest.approx(told[0]["mean_abandoned_ms"] / 60_000, abs=0.001)
+    assert table(answer[:1], "workflow", "abandoned") == [row[:2] for row in past.ask("abandonment")]
+    assert past.ask("abandonment")[0][2] == pytest.approx(answer[0]["mean_abandoned_ms"] / 60_000, abs=0.001)
 
 
 @requirement("steps:tel.durations")
@@ -288,20 +290,22 @@ def test_refused_calls_and_steps_begun_again_are_told_by_state(past: Past) -> No
 
 
 def test_entries_by_hour_add_up_to_those_by_kind_of_the_same_hours(past: Past) -> None:
-    hours = handrail("stats", "--since", "9d", "--json", "--store", past.path).data["entries"]
+    hours = run_handrail("stats", "--since", "9d", "--json", "--store", past.path).data["entries"]
 
     assert [sum(row["entries"] for row in hours[name]) for name in ("hours", "kinds")] == [66, 66]
     assert sum(row["errors"] for row in hours["hours"]) == 4
 
 
 def test_since_begins_every_window_and_runs_and_steps_are_of_all_time(past: Past) -> None:
-    told = handrail("stats", "--since", "9d", "--json", "--store", past.path).data
-    late = handrail("stats", "--since", "1h", "--json", "--store", past.path).data
+    answer = run_handrail("stats", "--since", "9d", "--json", "--store", past.path).data
+    late = run_handrail("stats", "--since", "1h", "--json", "--store", past.path).data
 
-    assert [row["day"] for row in told["started"]["days"]] == [past.eight_ago, past.three_ago, past.today]
-    assert {row["kind"]: row["entries"] for row in told["entries"]["kinds"]}[EntryKind.WORKFLOW_CREATED] == 6
-    assert told["tokens"]["generated"] == 13
-    times = {told[name]["since"] for name in ("entries", "tokens", "errors", "started")}
+    assert [row["day"] for row in answer["started"]["days"]] == [past.eight_ago, past.three_ago, past.today]
+    assert {row["kind"]: row["entries"] for row in answer["entries"]["kinds"]}[
+        EntryKind.WORKFLOW_CREATED
+    ] == 6
+    assert answer["tokens"]["generated"] == 13
+    times = {answer[name]["since"] for name in ("entries", "tokens", "errors", "started")}
     assert len(times) == 1
     assert (
         format_rfc3339(datetime.now(UTC) - timedelta(days=10))
@@ -311,4 +315,4 @@ def test_since_begins_every_window_and_runs_and_steps_are_of_all_time(past: Past
     assert (late["entries"]["kinds"], late["errors"]["codes"], late["started"]["days"]) == ([], [], [])
     assert (late["tokens"]["generated"], late["tokens"]["expiry_rate"]) == (0, None)
     for name in ("lifecycles", "workflows", "steps", "times"):
-        assert told[name] == past.told[name] == late[name]
+        assert answer[name] == past.told[name] == late[name]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from handrail.app.insights import TABLE_NAMES
 from handrail.workflows.load import WorkflowSource
-from helpers.history import history, played
-from helpers.program import handrail
+from helpers.history import create_history, open_sample_store
+from helpers.program import run_handrail
 from helpers.requirement import requirement
 
 LITTLE = """\
@@ -17,45 +17,45 @@ steps: [{{name: think, agent: thinker, task: Think.}}]
 
 
 def test_runs_that_were_pruned_still_count(tmp_path: Path) -> None:
-    store = history(tmp_path / "store" / "handrail.db").path
+    store = create_history(tmp_path / "store" / "handrail.db").path
     words = ("stats", "--since", "2026-01-31", "--json", "--store", store)
 
-    before = handrail(*words).data
-    assert handrail("store", "prune", "--older-than", "0s", "--yes", "--store", store).status == 0
+    before = run_handrail(*words).data
+    assert run_handrail("store", "prune", "--older-than", "0s", "--yes", "--store", store).status == 0
 
-    assert handrail(*words).data == before
+    assert run_handrail(*words).data == before
 
 
 @requirement("steps:life.fork")
 def test_a_step_that_a_fork_inherits_was_done_once(tmp_path: Path) -> None:
-    past = history(tmp_path / "store" / "handrail.db")
+    past = create_history(tmp_path / "store" / "handrail.db")
     words = ("stats", "--since", "2026-01-31", "--json", "--store", past.path)
 
-    before = handrail(*words).data
-    assert handrail("runs", "fork", past.runs["abandoned"], "--store", past.path).status == 0
-    assert handrail("runs", "fork", past.runs["failed"], "--store", past.path).status == 0
-    after = handrail(*words).data
+    before = run_handrail(*words).data
+    assert run_handrail("runs", "fork", past.runs["abandoned"], "--store", past.path).status == 0
+    assert run_handrail("runs", "fork", past.runs["failed"], "--store", past.path).status == 0
+    after = run_handrail(*words).data
 
     assert after["times"] == before["times"]
     assert (before["workflows"][0]["runs"], after["workflows"][0]["runs"]) == (6, 8)
 
 
 def test_people_are_shown_ten_rows_and_told_that_there_are_more(tmp_path: Path) -> None:
-    with played(tmp_path / "store" / "handrail.db") as play:
+    with open_sample_store(tmp_path / "store" / "handrail.db") as play:
         for number in range(12):
             name = f"little-{number:02}"
             play.start("", WorkflowSource(f"{name}.yaml", LITTLE.format(name=name)))
 
-    lines = handrail("stats", "--store", tmp_path / "store" / "handrail.db").out.splitlines()
+    lines = run_handrail("stats", "--store", tmp_path / "store" / "handrail.db").out.splitlines()
 
     assert [line.split()[0] for line in lines[5:15]] == [f"little-{number:02}" for number in range(10)]
     assert lines[15:17] == ["  and 2 more: --json has all", ""]
 
 
 def test_a_table_is_printed_as_csv(tmp_path: Path) -> None:
-    store = history(tmp_path / "store" / "handrail.db").path
+    store = create_history(tmp_path / "store" / "handrail.db").path
 
-    said = handrail("stats", "--csv", "abandonment", "--store", store)
+    said = run_handrail("stats", "--csv", "abandonment", "--store", store)
 
     assert (said.status, said.err) == (0, "")
     assert said.out.splitlines() == [
@@ -65,16 +65,16 @@ def test_a_table_is_printed_as_csv(tmp_path: Path) -> None:
 
 
 def test_csv_and_json_at_once_are_refused(tmp_path: Path) -> None:
-    said = handrail("stats", "--csv", "kinds", "--json", "--store", tmp_path / "none.db")
+    said = run_handrail("stats", "--csv", "kinds", "--json", "--store", tmp_path / "none.db")
 
     assert said.status == 2
     assert "--csv and --json are two forms of the same numbers: name one of them" in said.err
 
 
 def test_every_table_that_can_be_asked_for_is_there(tmp_path: Path) -> None:
-    store = history(tmp_path / "store" / "handrail.db").path
+    store = create_history(tmp_path / "store" / "handrail.db").path
 
-    heads = [handrail("stats", "--csv", name, "--store", store).out.split(",")[0] for name in TABLE_NAMES]
+    heads = [run_handrail("stats", "--csv", name, "--store", store).out.split(",")[0] for name in TABLE_NAMES]
 
     assert heads == [
         *("lifecycle", "workflow", "step", "step", "workflow", "hour", "kind", "generated", "code"),
@@ -83,14 +83,14 @@ def test_every_table_that_can_be_asked_for_is_there(tmp_path: Path) -> None:
 
 
 def test_a_name_that_somebody_wrote_into_the_store_gives_no_orders_to_a_terminal(tmp_path: Path) -> None:
-    with played(tmp_path / "store" / "handrail.db") as play:
+    with open_sample_store(tmp_path / "store" / "handrail.db") as play:
         play.send(play.start(""), "nonsense")
         with play.database.transaction() as execute:
             execute("UPDATE runs SET workflow_name = ?", ("\x1b[2J\u202eflow",))
             code = '{"error_type": "\\u001b[2J\\u202ecode"}'
             execute("UPDATE events SET metadata = ? WHERE event_type = 'error_occurred'", (code,))
 
-    said = handrail("stats", "--store", tmp_path / "store" / "handrail.db")
+    said = run_handrail("stats", "--store", tmp_path / "store" / "handrail.db")
 
     assert said.out.count("\\u{1b}[2J\\u{202e}") == 3
     assert [sign for sign in said.out if not sign.isprintable() and sign != "\n"] == []

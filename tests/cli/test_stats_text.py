@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from handrail.stores.sql.sqlite import SqliteDatabase
-from helpers.history import history
-from helpers.program import handrail
+from helpers.history import create_history
+from helpers.program import run_handrail
 
 PEOPLE = """\
 Workflow performance
@@ -71,9 +71,9 @@ Runs abandoned
 
 
 def test_people_read_short_tables_with_heads(tmp_path: Path) -> None:
-    past = history(tmp_path / "store" / "handrail.db")
+    past = create_history(tmp_path / "store" / "handrail.db")
 
-    said = handrail("stats", "--since", "2026-01-31", "--store", past.path)
+    said = run_handrail("stats", "--since", "2026-01-31", "--store", past.path)
 
     assert (said.status, said.err) == (0, "")
     assert said.out == PEOPLE
@@ -82,7 +82,7 @@ def test_people_read_short_tables_with_heads(tmp_path: Path) -> None:
 def test_a_store_without_runs_says_how_to_get_one(tmp_path: Path) -> None:
     SqliteDatabase(tmp_path / "store" / "handrail.db").close()
 
-    said = handrail("stats", "--since", "2026-01-31", "--store", tmp_path / "store" / "handrail.db")
+    said = run_handrail("stats", "--since", "2026-01-31", "--store", tmp_path / "store" / "handrail.db")
 
     further = "an earlier time looks further back, as in `handrail stats --since 30d`"
     assert said.out.splitlines() == [
@@ -111,4 +111,4 @@ def test_a_store_without_runs_says_how_to_get_one(tmp_path: Path) -> None:
 
 
 def test_a_store_that_is_not_there_is_status_3(tmp_path: Path) -> None:
-    assert handrail("stats", "--store", tmp_path / "none.db").status == 3
+    assert run_handrail("stats", "--store", tmp_path / "none.db").status == 3

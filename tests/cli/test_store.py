@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from handrail.cli.main import cli
 from handrail.runtime.errors import FAULTS, Fault, SyncFailed
 from handrail.runtime.store_address import locate_store
-from helpers.history import History, history
-from helpers.program import handrail
+from helpers.history import History, create_history
+from helpers.program import run_handrail
 
 COMMANDS = [
     ("runs", "list"),
@@ -31,7 +31,7 @@ COMMANDS = [
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> History:
-    return history(tmp_path_factory.mktemp("played") / "handrail.db")
+    return create_history(tmp_path_factory.mktemp("played") / "handrail.db")
 
 
 @pytest.fixture
@@ -50,21 +50,21 @@ def past(played: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hi
 def test_the_store_is_in_the_data_folder_unless_it_is_named(home: Path, tmp_path: Path) -> None:
     default = str(home / ".local" / "share" / "handrail" / "handrail.db")
 
-    assert handrail("store", "path").out == f"{default}\n"
-    assert handrail("store", "path", XDG_DATA_HOME="").out == f"{default}\n"
-    assert handrail("store", "path", XDG_DATA_HOME="/data").out == "/data/handrail/handrail.db\n"
-    assert handrail("store", "path", HANDRAIL_STORE="mine.db").out == "mine.db\n"
-    assert handrail("store", "path", "--store", "yours.db", HANDRAIL_STORE="mine.db").out == "yours.db\n"
+    assert run_handrail("store", "path").out == f"{default}\n"
+    assert run_handrail("store", "path", XDG_DATA_HOME="").out == f"{default}\n"
+    assert run_handrail("store", "path", XDG_DATA_HOME="/data").out == "/data/handrail/handrail.db\n"
+    assert run_handrail("store", "path", HANDRAIL_STORE="mine.db").out == "mine.db\n"
+    assert run_handrail("store", "path", "--store", "yours.db", HANDRAIL_STORE="mine.db").out == "yours.db\n"
     assert not list(tmp_path.iterdir())
 
 
 def test_the_path_as_json_says_whether_it_is_there(past: History) -> None:
-    assert handrail("store", "path", "--json").data == {
+    assert run_handrail("store", "path", "--json").data == {
         "schema": 1,
         "path": str(past.path),
         "exists": True,
     }
-    assert handrail("store", "path", "--json", "--store", "none.db").data["exists"] is False
+    assert run_handrail("store", "path", "--json", "--store", "none.db").data["exists"] is False
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ NONSENSE = 'invalid URI query parameter: "nonsense"'
 def test_an_address_of_something_else_is_refused_without_repeating_its_password(
     address: str, message: str, repair: str
 ) -> None:
-    said = handrail("runs", "list", "--store", address)
+    said = run_handrail("runs", "list", "--store", address)
 
     assert (said.status, said.out, said.err) == (1, "", f"handrail: {message}\n  {repair}\n")
 
@@ -126,7 +126,7 @@ def test_a_store_that_is_not_there_is_status_3_and_is_not_made(
 ) -> None:
     path = tmp_path / "none" / "handrail.db"
 
-    said = handrail(*words, "--store", path)
+    said = run_handrail(*words, "--store", path)
 
     assert (said.status, said.out) == (3, "")
     assert said.err == (
@@ -146,7 +146,7 @@ def test_a_file_that_is_no_database_is_said_in_one_line_with_a_repair(
     tmp_path.chmod(0o700)
     (tmp_path / "handrail.db").write_text("Dear diary, " * 100)
 
-    said = handrail(*words, "--store", tmp_path / "handrail.db")
+    said = run_handrail(*words, "--store", tmp_path / "handrail.db")
 
     assert (said.status, said.out) == (1, "")
     assert said.err == (
@@ -159,7 +159,7 @@ def test_a_fault_is_json_too_if_json_was_asked_for(past: History) -> None:
     with closing(sqlite3.connect(past.path)) as newer, newer:
         newer.execute("PRAGMA user_version = 1000")
 
-    said = handrail("runs", "list", "--json")
+    said = run_handrail("runs", "list", "--json")
 
     assert said.status == 1
     assert said.data["error"]["code"] == "newer"
@@ -171,7 +171,7 @@ def test_a_database_of_another_program_is_let_be(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "other.db")) as other, other:
         other.execute("CREATE TABLE mine (x)")
 
-    said = handrail("store", "vacuum", "--store", tmp_path / "other.db")
+    said = run_handrail("store", "vacuum", "--store", tmp_path / "other.db")
 
     assert said.status == 1
     assert said.err.startswith(f"handrail: {tmp_path / 'other.db'} is a database of another program\n")
@@ -212,10 +212,10 @@ def test_ctrl_c_at_an_instant_that_no_test_can_hit_is_status_130(
 
 
 def test_a_sound_store_is_silent_on_stdout(past: History) -> None:
-    said = handrail("store", "check")
+    said = run_handrail("store", "check")
 
     assert (said.status, said.out, said.err) == (0, "", "no damage\n")
-    data = handrail("store", "check", "--json").data
+    data = run_handrail("store", "check", "--json").data
     assert (data["path"], data["damage"]) == (str(past.path), [])
     assert data["bytes"] >= past.path.stat().st_size
 
@@ -225,7 +225,7 @@ def test_damage_is_a_line_each_and_status_1(past: History) -> None:
         planted.execute("UPDATE runs SET current_step = ? WHERE k = 1", ("\x1b[2J",))
         planted.execute("UPDATE runs SET chain = x'00' WHERE k = 2")
 
-    said = handrail("store", "check")
+    said = run_handrail("store", "check")
 
     assert said.status == 1
     assert said.out.splitlines() == [
@@ -233,29 +233,29 @@ def test_damage_is_a_line_each_and_status_1(past: History) -> None:
         f"chain\t{past.runs['paused']}\tits entries do not give the hash that its turns left",
     ]
     assert said.err.startswith(f"2 found in {past.path}\n  stop what uses it and restore a backup; ")
-    codes = [damage["code"] for damage in handrail("store", "check", "--json").data["damage"]]
+    codes = [damage["code"] for damage in run_handrail("store", "check", "--json").data["damage"]]
     assert codes == ["columns", "chain"]
 
 
 def test_vacuum_says_the_bytes_before_and_after(past: History) -> None:
-    said = handrail("store", "vacuum", "--json")
+    said = run_handrail("store", "vacuum", "--json")
     once = past.path.stat().st_size
-    told = handrail("store", "vacuum")
+    answer = run_handrail("store", "vacuum")
 
     assert said.data["after"] == once
     assert said.data["before"] >= 100_000
-    assert told.err == f"{once} bytes before, {past.path.stat().st_size} bytes now\n"
+    assert answer.err == f"{once} bytes before, {past.path.stat().st_size} bytes now\n"
 
 
 # --- prune --------------------------------------------------------------------------------------------------
 
 
 def left() -> list[str]:
-    return [line.split("\t")[2] for line in handrail("runs", "list").out.splitlines()]
+    return [line.split("\t")[2] for line in run_handrail("runs", "list").out.splitlines()]
 
 
 def test_prune_asks_for_yes_where_nobody_can_be_asked(past: History) -> None:
-    said = handrail("store", "prune", "--older-than", "0s")
+    said = run_handrail("store", "prune", "--older-than", "0s")
 
     assert (said.status, said.out) == (1, "")
     assert said.err.startswith(f"handrail: 4 runs would be moved to {past.path.parent}/archive/runs-20")
@@ -264,7 +264,7 @@ def test_prune_asks_for_yes_where_nobody_can_be_asked(past: History) -> None:
 
 
 def test_prune_moves_what_is_old_and_names_the_archive(past: History) -> None:
-    said = handrail("store", "prune", "--older-than", "0s", "--yes")
+    said = run_handrail("store", "prune", "--older-than", "0s", "--yes")
 
     archive = Path(said.out.strip())
     assert said.status == 0
@@ -281,7 +281,7 @@ def test_prune_moves_what_is_old_and_names_the_archive(past: History) -> None:
 
 def test_prune_as_json(past: History, tmp_path: Path) -> None:
     words = ("store", "prune", "--older-than", "2026-06-01", "--yes", "--archive", tmp_path / "a.jsonl.gz")
-    first, second = handrail(*words, "--json"), handrail(*words, "--json")
+    first, second = run_handrail(*words, "--json"), run_handrail(*words, "--json")
 
     assert past.path.exists()
     assert first.data == {
@@ -294,7 +294,7 @@ def test_prune_as_json(past: History, tmp_path: Path) -> None:
 
 
 def test_prune_of_nothing_makes_no_archive(past: History) -> None:
-    said = handrail("store", "prune", "--older-than", "2026-01-01")
+    said = run_handrail("store", "prune", "--older-than", "2026-01-01")
 
     assert (said.status, said.out, said.err) == (0, "", "nothing is that old\n")
     assert not (past.path.parent / "archive").exists()
@@ -302,7 +302,7 @@ def test_prune_of_nothing_makes_no_archive(past: History) -> None:
 
 @pytest.mark.parametrize(("answer", "status", "runs"), [("y\n", 0, 3), ("n\n", 1, 7)])
 def test_prune_asks_on_a_terminal(answer: str, status: int, runs: int, past: History) -> None:
-    said = handrail("store", "prune", "--older-than", "0s", typed=answer)
+    said = run_handrail("store", "prune", "--older-than", "0s", typed=answer)
 
     assert said.status == status
     assert f"4 runs would be moved to {past.path.parent}/archive/" in said.err

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from handrail.runtime.errors import FaultCode
-from helpers.history import History, history
-from helpers.program import PROGRAM, handrail
+from helpers.history import History, create_history
+from helpers.program import PROGRAM, run_handrail
 
 COUNTS = {
     "settings": 1,
@@ -37,12 +37,12 @@ COUNTS = {
 
 @pytest.fixture(scope="module")
 def past(tmp_path_factory: pytest.TempPathFactory) -> History:
-    return history(tmp_path_factory.mktemp("past") / "handrail.db")
+    return create_history(tmp_path_factory.mktemp("past") / "handrail.db")
 
 
 def test_a_store_is_copied_to_postgresql_and_back(past: History, database: str, tmp_path: Path) -> None:
-    there = handrail("store", "copy", past.path, database)
-    back = handrail("store", "copy", database, tmp_path / "back" / "handrail.db", "--json")
+    there = run_handrail("store", "copy", past.path, database)
+    back = run_handrail("store", "copy", database, tmp_path / "back" / "handrail.db", "--json")
 
     assert (there.status, there.out) == (0, "".join(f"{name}\t{rows}\n" for name, rows in COUNTS.items()))
     assert back.data == {
@@ -53,14 +53,14 @@ def test_a_store_is_copied_to_postgresql_and_back(past: History, database: str, 
         "tables": COUNTS,
     }
     assert (
-        handrail("runs", "list", "--store", database).out
-        == handrail("runs", "list", "--store", tmp_path / "back" / "handrail.db").out
+        run_handrail("runs", "list", "--store", database).out
+        == run_handrail("runs", "list", "--store", tmp_path / "back" / "handrail.db").out
     )
-    assert handrail("store", "check", "--store", database).status == 0
+    assert run_handrail("store", "check", "--store", database).status == 0
 
 
 def test_how_far_it_is_is_told_now_and_then(past: History, tmp_path: Path) -> None:
-    said = handrail("store", "copy", past.path, tmp_path / "new" / "handrail.db")
+    said = run_handrail("store", "copy", past.path, tmp_path / "new" / "handrail.db")
 
     assert said.err.splitlines() == [
         "copying: 1 of 149 rows",
@@ -103,8 +103,8 @@ def _read(terminal: int) -> bytes:
 
 
 def test_a_store_that_is_not_there_is_status_3_and_nothing_is_made(tmp_path: Path, database: str) -> None:
-    missing = handrail("store", "copy", tmp_path / "none.db", tmp_path / "new" / "handrail.db")
-    empty = handrail("store", "copy", database, tmp_path / "new" / "handrail.db")
+    missing = run_handrail("store", "copy", tmp_path / "none.db", tmp_path / "new" / "handrail.db")
+    empty = run_handrail("store", "copy", database, tmp_path / "new" / "handrail.db")
 
     assert (missing.status, empty.status) == (3, 3)
     assert missing.err == (
@@ -116,9 +116,9 @@ def test_a_store_that_is_not_there_is_status_3_and_nothing_is_made(tmp_path: Pat
 
 def test_a_refusal_is_json_too_if_json_was_asked_for(past: History, tmp_path: Path) -> None:
     words = ("store", "copy", past.path, tmp_path / "new" / "handrail.db", "--json")
-    handrail(*words)
+    run_handrail(*words)
 
-    said = handrail(*words)
+    said = run_handrail(*words)
 
     assert said.status == 1
     assert said.data["error"] == {

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.program import Said, command
-from helpers.tenants import repository
+from helpers.program import CommandResult, run_command
+from helpers.tenants import create_repository
 
 
 @pytest.fixture(autouse=True)
@@ -14,8 +14,8 @@ def roots(tmp_path: Path) -> None:
         (tmp_path / name).mkdir(parents=True)
 
 
-def said(tmp_path: Path, *words: str | Path) -> Said:
-    return command(*words, "--store", tmp_path / "store" / "handrail.db", cwd=tmp_path)
+def said(tmp_path: Path, *words: str | Path) -> CommandResult:
+    return run_command(*words, "--store", tmp_path / "store" / "handrail.db", cwd=tmp_path)
 
 
 def test_a_project_is_added_listed_and_removed_and_its_runs_are_kept(tmp_path: Path) -> None:
@@ -76,13 +76,13 @@ def test_the_home_of_a_person_is_no_project_and_a_path_must_be_text(tmp_path: Pa
     assert f"{home} is no project" in said(tmp_path, "project", "add", "new", home).err
     odd = tmp_path / "odd\udcff"
     odd.mkdir()
-    told = said(tmp_path, "project", "add", "new", odd)
-    assert "is not UTF-8" in told.err
-    assert "give the folder another name" in told.err
+    answer = said(tmp_path, "project", "add", "new", odd)
+    assert "is not UTF-8" in answer.err
+    assert "give the folder another name" in answer.err
 
 
 def test_projects_that_share_a_repository_would_share_a_plan(tmp_path: Path) -> None:
-    repository(tmp_path / "repo", {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
+    create_repository(tmp_path / "repo", {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
     assert said(tmp_path, "project", "add", "a", "repo/a").status == 0
 
     refused = said(tmp_path, "project", "add", "b", "repo/b")

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers.program import Said, handrail
+from helpers.program import CommandResult, run_handrail
 
 
-def said(tmp_path: Path, *words: str) -> Said:
-    return handrail(*words, "--store", tmp_path / "store.db", HOME=str(tmp_path / "home"), cwd=tmp_path)
+def said(tmp_path: Path, *words: str) -> CommandResult:
+    return run_handrail(*words, "--store", tmp_path / "store.db", HOME=str(tmp_path / "home"), cwd=tmp_path)
 
 
 def test_a_token_is_made_listed_and_revoked(tmp_path: Path) -> None:
@@ -19,8 +19,8 @@ def test_a_token_is_made_listed_and_revoked(tmp_path: Path) -> None:
 
     (listed,) = said(tmp_path, "token", "list", "--json").data["tokens"]
     assert listed["id"] in made.err
-    kept = ("principal", "scopes", "standing", "expires", "used")
-    assert [listed[name] for name in kept] == ["ada", ["run:read", "run:write"], "good", None, None]
+    stored = ("principal", "scopes", "standing", "expires", "used")
+    assert [listed[name] for name in stored] == ["ada", ["run:read", "run:write"], "good", None, None]
     assert secret not in said(tmp_path, "token", "list").out
 
     assert said(tmp_path, "token", "revoke", listed["id"]).status == 0

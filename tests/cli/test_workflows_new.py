@@ -17,7 +17,7 @@ from handrail.runtime.records import Caller, Origin
 from handrail.runtime.store_address import locate_store
 from handrail.runtime.turn import Call, NewRun, take_turn
 from handrail.runtime.world import PinnedWorkflow
-from helpers.program import command, handrail
+from helpers.program import run_command, run_handrail
 from helpers.requirement import requirement
 
 GUIDE = Path(__file__).resolve().parent.parent.parent / "docs" / "guides" / "your-first-workflow.md"
@@ -31,7 +31,7 @@ def pinned(project: Path, name: str) -> PinnedWorkflow:
 
 @requirement("steps:def.quick")
 def test_a_new_workflow_works_as_it_stands_and_the_next_two_commands_are_told(tmp_path: Path) -> None:
-    said = command("workflows", "new", "tidy", cwd=tmp_path)
+    said = run_command("workflows", "new", "tidy", cwd=tmp_path)
 
     assert (said.status, said.out) == (0, ".handrail/workflows/tidy.yaml\n")
     commands = [line.strip() for line in said.err.splitlines()[1:]]
@@ -39,7 +39,7 @@ def test_a_new_workflow_works_as_it_stands_and_the_next_two_commands_are_told(tm
         "handrail workflows check .handrail/workflows/tidy.yaml",
         "handrail workflows show tidy",
     ]
-    checked, shown = (command(*shlex.split(line)[1:], cwd=tmp_path) for line in commands)
+    checked, shown = (run_command(*shlex.split(line)[1:], cwd=tmp_path) for line in commands)
     assert (checked.status, checked.err) == (0, "1 checked, no problems\n")
     assert (shown.status, shown.out.splitlines()[0].partition(":")[0]) == (0, "tidy 1")
     workflow = pinned(tmp_path, "tidy").workflow
@@ -48,7 +48,7 @@ def test_a_new_workflow_works_as_it_stands_and_the_next_two_commands_are_told(tm
 
 
 def test_its_agents_are_called_as_personas_of_the_library(tmp_path: Path) -> None:
-    command("workflows", "new", "tidy", cwd=tmp_path)
+    run_command("workflows", "new", "tidy", cwd=tmp_path)
     workflow = pinned(tmp_path, "tidy").workflow
 
     assert workflow is not None
@@ -62,7 +62,7 @@ def test_its_agents_are_called_as_personas_of_the_library(tmp_path: Path) -> Non
 def test_in_another_project_the_commands_name_it(tmp_path: Path) -> None:
     (tmp_path / "my shop").mkdir()
 
-    said = command("workflows", "new", "tidy", "--project", "my shop", cwd=tmp_path)
+    said = run_command("workflows", "new", "tidy", "--project", "my shop", cwd=tmp_path)
 
     assert said.out == "my shop/.handrail/workflows/tidy.yaml\n"
     assert said.err.splitlines()[1:] == [
@@ -77,7 +77,7 @@ def test_nothing_is_written_over(there: str, tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_text("mine", "utf-8")
 
-    said = command("workflows", "new", "tidy", "--hide", cwd=tmp_path)
+    said = run_command("workflows", "new", "tidy", "--hide", cwd=tmp_path)
 
     assert (said.status, said.out) == (1, "")
     assert said.err == (
@@ -92,7 +92,7 @@ def test_a_link_that_leads_nowhere_is_there_too(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "tidy.yaml").symlink_to(tmp_path / "planted")
 
-    assert command("workflows", "new", "tidy", cwd=tmp_path).status == 1
+    assert run_command("workflows", "new", "tidy", cwd=tmp_path).status == 1
     assert not (tmp_path / "planted").exists()
 
 
@@ -101,7 +101,7 @@ def test_no_folder_is_written_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / ".handrail").symlink_to("../victim")
 
-    said = command("workflows", "new", "tidy", cwd=tmp_path / "project")
+    said = run_command("workflows", "new", "tidy", cwd=tmp_path / "project")
 
     assert said.status == 1
     assert "leads through a link" in said.err
@@ -112,7 +112,7 @@ def test_no_folder_is_written_through_a_link(tmp_path: Path) -> None:
     "name", ["", "../up", "/etc/passwd", "a/b", "1st", "a b", "x" * 65, "workflow", "\x1b[2J", "a\n"]
 )
 def test_a_name_that_is_none_is_refused_and_nothing_made(name: str, tmp_path: Path) -> None:
-    said = command("workflows", "new", name, cwd=tmp_path)
+    said = run_command("workflows", "new", name, cwd=tmp_path)
 
     assert (said.status, said.out) == (1, "")
     assert "use letters, digits, `_`, `-` and `.`, beginning with a letter, at most 64" in said.err
@@ -120,7 +120,7 @@ def test_a_name_that_is_none_is_refused_and_nothing_made(name: str, tmp_path: Pa
 
 
 def test_a_project_that_is_not_there_is_named(tmp_path: Path) -> None:
-    said = command("workflows", "new", "tidy", "--project", "nowhere", cwd=tmp_path)
+    said = run_command("workflows", "new", "tidy", "--project", "nowhere", cwd=tmp_path)
 
     assert (said.status, said.err.splitlines()[0]) == (1, "handrail: `nowhere` is not a folder")
 
@@ -134,8 +134,8 @@ def test_a_name_that_would_hide_another_needs_hide_and_then_trust(
     own.mkdir(parents=True)
     (own / "mine.yaml").write_text("workflow: mine\n", "utf-8")
 
-    refused = command("workflows", "new", name, cwd=tmp_path)
-    made = command("workflows", "new", name, "--hide", cwd=tmp_path)
+    refused = run_command("workflows", "new", name, cwd=tmp_path)
+    made = run_command("workflows", "new", name, "--hide", cwd=tmp_path)
 
     assert refused.status == 1
     assert refused.err == (
@@ -144,7 +144,7 @@ def test_a_name_that_would_hide_another_needs_hide_and_then_trust(
     )
     assert made.err.splitlines()[0] == f"it hides another: no run starts before `handrail trust {name}`"
     assert isinstance(Definitions(tmp_path, TrustStore()).find_pinned(name), UntrustedFile)
-    assert command("trust", name, "--yes", cwd=tmp_path).status == 0
+    assert run_command("trust", name, "--yes", cwd=tmp_path).status == 0
     assert pinned(tmp_path, name).workflow is not None
 
 
@@ -182,7 +182,7 @@ def test_whoever_follows_the_guide_word_for_word_has_a_workflow_and_sees_its_run
             run = started(tmp_path, json.loads(body))
         for line in body.splitlines() if language == "sh" else ():
             words, _, status = line.partition("# exit ")
-            said = handrail(*shlex.split(words)[1:], cwd=tmp_path)
+            said = run_handrail(*shlex.split(words)[1:], cwd=tmp_path)
             commands.append(words.strip())
             assert (line, said.status) == (line, int(status or 0))
 
@@ -192,5 +192,5 @@ def test_whoever_follows_the_guide_word_for_word_has_a_workflow_and_sees_its_run
     workflow = pinned(tmp_path, "tidy").workflow
     assert workflow is not None
     assert (workflow.initial, check_soundness(workflow)) == ("list", ())
-    assert command("runs", "list", cwd=tmp_path).out.split("\t")[:3] == [run, "tidy", "running"]
+    assert run_command("runs", "list", cwd=tmp_path).out.split("\t")[:3] == [run, "tidy", "running"]
     assert [path.name for path in tmp_path.iterdir()] == [".handrail"]

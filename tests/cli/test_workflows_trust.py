@@ -7,7 +7,7 @@ import pytest
 from handrail.app.definitions import Definitions
 from handrail.app.trust import TrustStore, UntrustedFile
 from handrail.runtime.world import PinnedWorkflow
-from helpers.program import command, handrail
+from helpers.program import run_command, run_handrail
 from helpers.requirement import requirement
 
 SMALL = "workflow: small\nversion: 1\nauthority: sql\nsteps: [{name: one, agent: writer, task: Write.}]\n"
@@ -39,9 +39,9 @@ def trusted(project: Path) -> list[str]:
 
 @requirement("steps:def.files")
 def test_the_list_says_what_hides_what_and_whether_it_is_trusted(project: Path) -> None:
-    before = command("workflows", "list", cwd=project)
-    command("trust", "small", "--yes", cwd=project)
-    after = command("workflows", "list", cwd=project)
+    before = run_command("workflows", "list", cwd=project)
+    run_command("trust", "small", "--yes", cwd=project)
+    after = run_command("workflows", "list", cwd=project)
 
     assert [line for line in before.out.splitlines() if "built-in" not in line] == [
         "new\tproject\t",
@@ -60,9 +60,9 @@ def test_the_list_says_what_hides_what_and_whether_it_is_trusted(project: Path) 
 
 
 def test_the_list_says_so_in_json(project: Path, home: Path) -> None:
-    command("trust", "small", "--yes", cwd=project)
+    run_command("trust", "small", "--yes", cwd=project)
 
-    entries = command("workflows", "list", "--json", cwd=project).data["workflows"]
+    entries = run_command("workflows", "list", "--json", cwd=project).data["workflows"]
 
     small = [(e["origin"], e["hidden"], e["hides"], e["trusted"]) for e in entries if e["name"] == "small"]
     assert small == [
@@ -74,7 +74,7 @@ def test_the_list_says_so_in_json(project: Path, home: Path) -> None:
 def test_without_somebody_to_ask_the_difference_is_shown_and_nothing_trusted(
     project: Path, home: Path
 ) -> None:
-    said = command("trust", "small", cwd=project)
+    said = run_command("trust", "small", cwd=project)
 
     hidden = f"{home}/.config/handrail/workflows/small.yaml"
     assert said.status == 1
@@ -101,14 +101,14 @@ def test_without_somebody_to_ask_the_difference_is_shown_and_nothing_trusted(
 def test_the_words_to_type_name_the_project_if_it_is_another(project: Path, tmp_path: Path) -> None:
     moved = project.rename(tmp_path / "my project")
 
-    said = command("trust", "--project", moved, cwd=tmp_path)
+    said = run_command("trust", "--project", moved, cwd=tmp_path)
 
     assert said.err.splitlines()[1] == f"  handrail trust --yes --project '{moved}'"
 
 
 @requirement("steps:def.files")
 def test_with_yes_the_named_file_is_trusted_until_it_changes(project: Path) -> None:
-    said = handrail("trust", ".handrail/workflows/small.yaml", "--yes", cwd=project)
+    said = run_handrail("trust", ".handrail/workflows/small.yaml", "--yes", cwd=project)
 
     assert (said.status, said.err) == (0, "1 of 1 file that hides another is trusted\n")
     assert "+steps: [{name: one, agent: writer, task: Lie.}]" in said.out
@@ -119,37 +119,37 @@ def test_with_yes_the_named_file_is_trusted_until_it_changes(project: Path) -> N
 
 
 def test_without_a_name_all_are_trusted_and_can_be_revoked_one_by_one(project: Path) -> None:
-    command("trust", "--yes", cwd=project)
+    run_command("trust", "--yes", cwd=project)
     assert trusted(project) == ["small", "writer"]
 
-    one = command("trust", "--revoke", ".handrail/agents/writer.md", cwd=project)
+    one = run_command("trust", "--revoke", ".handrail/agents/writer.md", cwd=project)
     assert (one.status, one.err, trusted(project)) == (
         0,
         "1 of 2 files that hide others are trusted\n",
         ["small"],
     )
 
-    again = command("trust", "--revoke", "writer", cwd=project)
+    again = run_command("trust", "--revoke", "writer", cwd=project)
     assert (again.status, again.err) == (3, f"handrail: no trusted file is called `writer`\n{REPAIR}")
 
-    command("trust", "--revoke", cwd=project)
+    run_command("trust", "--revoke", cwd=project)
     assert (trusted(project), TrustStore().marks()) == ([], ())
 
 
 def test_what_is_gone_or_changed_can_be_revoked_by_name(project: Path) -> None:
-    command("trust", "--yes", cwd=project)
+    run_command("trust", "--yes", cwd=project)
     (project / ".handrail/agents/writer.md").unlink()
     put(project, ".handrail/workflows/small.yaml", SMALL)
 
-    assert command("trust", "--revoke", "writer", "small", cwd=project).status == 0
+    assert run_command("trust", "--revoke", "writer", "small", cwd=project).status == 0
     assert TrustStore().marks() == ()
 
 
 def test_the_list_of_what_hides_others_is_a_table_or_json(project: Path, home: Path) -> None:
-    command("trust", "writer", "--yes", cwd=project)
+    run_command("trust", "writer", "--yes", cwd=project)
 
-    plain = command("trust", "--list", cwd=project)
-    data = command("trust", "--list", "--json", "writer", cwd=project).data
+    plain = run_command("trust", "--list", cwd=project)
+    data = run_command("trust", "--list", "--json", "writer", cwd=project).data
 
     own = f"{home}/.config/handrail"
     assert plain.out.splitlines() == [
@@ -168,8 +168,8 @@ def test_the_list_of_what_hides_others_is_a_table_or_json(project: Path, home: P
 
 
 def test_json_never_asks_and_tells_the_refusal(project: Path) -> None:
-    said = command("trust", "--json", cwd=project)
-    done = command("trust", "--json", "--yes", cwd=project)
+    said = run_command("trust", "--json", cwd=project)
+    done = run_command("trust", "--json", "--yes", cwd=project)
 
     assert (said.status, said.data["error"]["code"]) == (1, "unconfirmed")
     assert said.data["error"]["repair"] == "handrail trust --yes"
@@ -196,20 +196,20 @@ def test_json_never_asks_and_tells_the_refusal(project: Path) -> None:
 def test_what_needs_no_trust_and_what_is_not_there_are_told_apart(
     word: str, status: int, message: str, project: Path
 ) -> None:
-    said = command("trust", word, "--yes", cwd=project)
+    said = run_command("trust", word, "--yes", cwd=project)
 
     assert (said.status, said.out, said.err) == (status, "", f"handrail: {message}\n{REPAIR}")
 
 
 def test_where_nothing_hides_anything_nothing_needs_trust(tmp_path: Path) -> None:
-    said = command("trust", cwd=tmp_path)
+    said = run_command("trust", cwd=tmp_path)
 
     assert (said.status, said.out) == (0, "")
     assert said.err == "nothing here hides another file: nothing needs trust\n"
 
 
 def test_on_a_terminal_each_file_is_asked_about(project: Path) -> None:
-    said = handrail("trust", cwd=project, typed="n\ny\n")
+    said = run_handrail("trust", cwd=project, typed="n\ny\n")
 
     assert "Trust the workflow small? [y/N]" in said.err
     assert "Trust the persona writer? [y/N]" in said.err
@@ -220,7 +220,7 @@ def test_on_a_terminal_each_file_is_asked_about(project: Path) -> None:
 def test_damaged_trust_is_named_with_its_repair(project: Path) -> None:
     path = put(TrustStore().path.parent, "trusted.json", "{")
 
-    said = command("workflows", "list", cwd=project)
+    said = run_command("workflows", "list", cwd=project)
 
     assert (said.status, said.out) == (1, "")
     assert said.err.startswith(f"handrail: `{path}` is damaged: it is not JSON")
@@ -232,7 +232,7 @@ def test_damaged_trust_is_named_with_its_repair(project: Path) -> None:
 def test_a_hostile_text_gives_no_orders_to_the_terminal(project: Path) -> None:
     put(project, ".handrail/agents/writer.md", "\u202egnp.exe\u200b \U000e0041\n")
 
-    said = command("trust", cwd=project)
+    said = run_command("trust", cwd=project)
 
     assert "gnp.exe" in said.out
     assert [sign for sign in said.out + said.err if not sign.isprintable() and sign != "\n"] == []
@@ -243,8 +243,8 @@ def test_check_finds_what_is_wrong_with_personas_and_guardrails(project: Path) -
     linked = ".handrail/agents/linked.md"
     (project / linked).symlink_to("writer.md")
 
-    said = command("workflows", "check", ".handrail", cwd=project)
-    listed = command("workflows", "list", cwd=project)
+    said = run_command("workflows", "check", ".handrail", cwd=project)
+    listed = run_command("workflows", "list", cwd=project)
 
     assert said.status == 1
     assert said.out.splitlines() == [
@@ -265,7 +265,7 @@ def test_check_finds_a_byte_that_is_not_utf_8_in_a_persona_of_any_project(
     path = put(tmp_path, "other/.handrail/agents/writer.md", "")
     path.write_bytes(b"caf\xe9\n")
 
-    said = command("workflows", "check", path, cwd=project)
+    said = run_command("workflows", "check", path, cwd=project)
 
     assert said.out.splitlines()[0] == f"{path}:1:4: error[yaml-character]: the byte 0xE9 is not UTF-8"
 
@@ -273,7 +273,7 @@ def test_check_finds_a_byte_that_is_not_utf_8_in_a_persona_of_any_project(
 def test_a_file_that_is_passed_over_is_in_the_list_as_json_too(project: Path) -> None:
     (project / ".handrail/workflows/linked.yaml").symlink_to("small.yaml")
 
-    entries = command("workflows", "list", "--json", cwd=project).data["workflows"]
+    entries = run_command("workflows", "list", "--json", cwd=project).data["workflows"]
 
     (linked,) = (entry for entry in entries if entry["name"] == "linked")
     assert (linked["origin"], linked["file"], linked["about"], linked["problems"]) == (

@@ -10,9 +10,9 @@ import pytest
 
 from handrail.runtime.errors import NoServer
 from handrail.stores.sql.reader import open_read_only
-from helpers.hooks import Shop, context, refusal
-from helpers.postgres import Server
-from helpers.program import Said, command, handrail
+from helpers.hooks import HookProject, get_added_context, get_denial_text
+from helpers.postgres import PostgresServer
+from helpers.program import CommandResult, run_command, run_handrail
 
 IDS = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 AWAY = "postgresql://ann:secret@127.0.0.1:1/handrail"
@@ -20,24 +20,24 @@ RETRY = "see that the server runs and lets this user in, then send the same call
 
 
 @pytest.fixture
-def team(postgres: Server, tmp_path: Path) -> Iterator[Shop]:
+def team(postgres: PostgresServer, tmp_path: Path) -> Iterator[HookProject]:
     """A project whose runs are in an empty database."""
     (tmp_path / "shop" / "src").mkdir(parents=True)
-    with postgres.lent() as url:
-        yield Shop(tmp_path / "shop", url)
+    with postgres.lend_database() as url:
+        yield HookProject(tmp_path / "shop", url)
 
 
 @pytest.fixture
-def alone(team: Shop) -> Shop:
+def alone(team: HookProject) -> HookProject:
     """The same project, with its runs in a file."""
-    return Shop(team.root)
+    return HookProject(team.root)
 
 
-def said_by(shop: Shop, *words: str) -> Said:
-    return command(*words, *(("--store", shop.store) if shop.store else ()), cwd=shop.root)
+def said_by(shop: HookProject, *words: str) -> CommandResult:
+    return run_command(*words, *(("--store", shop.store) if shop.store else ()), cwd=shop.root)
 
 
-def test_before_the_first_run_nothing_is_said_and_nothing_made(team: Shop) -> None:
+def test_before_the_first_run_nothing_is_said_and_nothing_made(team: HookProject) -> None:
     assert [team.hook(event, prompt="next") for event in ("prompt", "session", "stop")] == [None] * 3
     assert team.edits("src/shop.py") == ""
     assert said_by(team, "brief").out == "No run of Handrail is under way in this project.\n"
@@ -45,7 +45,7 @@ def test_before_the_first_run_nothing_is_said_and_nothing_made(team: Shop) -> No
         assert store is None
 
 
-def test_an_edit_that_the_step_forbids_is_refused(team: Shop) -> None:
+def test_an_edit_that_the_step_forbids_is_refused(team: HookProject) -> None:
     run = team.start()
 
     why = team.edits("src/shop.py")
@@ -53,36 +53,41 @@ def test_an_edit_that_the_step_forbids_is_refused(team: Shop) -> None:
     assert team.edits("/etc/hosts") == ""
 
 
-def test_a_session_is_told_where_it_is_and_a_word_what_to_call(team: Shop) -> None:
+def test_a_session_is_told_where_it_is_and_a_word_what_to_call(team: HookProject) -> None:
     run = team.start()
 
-    assert context(team.hook("session")).startswith("# Where you are")
-    assert f'`workflow_next_step {{"execution_id": "{run}"}}`' in context(team.hook("prompt", prompt="next"))
+    assert get_added_context(team.hook("session")).startswith("# Where you are")
+    assert f'`workflow_next_step {{"execution_id": "{run}"}}`' in get_added_context(
+        team.hook("prompt", prompt="next")
+    )
 
 
-def test_an_agent_that_ends_its_turn_is_reminded_of_the_step(team: Shop, tmp_path: Path) -> None:
+def test_an_agent_that_ends_its_turn_is_reminded_of_the_step(team: HookProject, tmp_path: Path) -> None:
     (tmp_path / "talk.jsonl").write_text(json.dumps({"text": f"execution_id {team.start()}"}))
 
     answer = team.hook("stop", transcript_path=str(tmp_path / "talk.jsonl"))
     assert answer["decision"] == "block"
 
 
-def test_what_is_said_is_what_a_store_in_a_file_would_say(team: Shop, alone: Shop) -> None:
-    told = []
+def test_what_is_said_is_what_a_store_in_a_file_would_say(team: HookProject, alone: HookProject) -> None:
+    answer = []
     for shop in (team, alone):
         shop.start()
         refused = shop.step(execution_id=shop.start("bug-fix", report="Lost."), step_output={"summary": ""})
         assert refused["status"] == "error"
         shop.say("Accio")
-        parts = [context(shop.hook("session")), refusal(shop.hook("edit", tool_input={"path": "src/a.py"}))]
-        parts += [context(shop.hook("prompt", prompt="Lumos")), said_by(shop, "brief").out]
+        parts = [
+            get_added_context(shop.hook("session")),
+            get_denial_text(shop.hook("edit", tool_input={"path": "src/a.py"})),
+        ]
+        parts += [get_added_context(shop.hook("prompt", prompt="Lumos")), said_by(shop, "brief").out]
         parts += [said_by(shop, "brief", "--json").out, said_by(shop, "watch", "--once").out]
-        told.append([IDS.sub("ID", part) for part in parts])
-    assert told[0] == told[1]
+        answer.append([IDS.sub("ID", part) for part in parts])
+    assert answer[0] == answer[1]
 
 
-def test_the_runs_of_the_nearest_folder_are_told(team: Shop) -> None:
-    outer, inner = team.start(), Shop(team.root / "src", team.store).start()
+def test_the_runs_of_the_nearest_folder_are_told(team: HookProject) -> None:
+    outer, inner = team.start(), HookProject(team.root / "src", team.store).start()
     below = (str(team.root / "src"), str(team.root), "/")
 
     with open_read_only(team.store) as store:
@@ -91,7 +96,7 @@ def test_the_runs_of_the_nearest_folder_are_told(team: Shop) -> None:
     assert [[run.id for run in runs] for runs in found] == [[inner], [outer], []]
 
 
-def test_the_doctor_says_what_keeps_the_store(team: Shop) -> None:
+def test_the_doctor_says_what_keeps_the_store(team: HookProject) -> None:
     team.start()
 
     (store,) = said_by(team, "doctor", "--only", "store", "--json").data["checks"]
@@ -99,7 +104,7 @@ def test_the_doctor_says_what_keeps_the_store(team: Shop) -> None:
     assert re.fullmatch(r"postgresql://\S+, schema 1, PostgreSQL \d+\..*", store["message"])
 
 
-def test_a_schema_that_this_program_does_not_know_is_told(team: Shop) -> None:
+def test_a_schema_that_this_program_does_not_know_is_told(team: HookProject) -> None:
     team.start()
     with psycopg.connect(team.store, autocommit=True) as database:
         database.execute("UPDATE handrail_schema SET version = 99")
@@ -108,13 +113,13 @@ def test_a_schema_that_this_program_does_not_know_is_told(team: Shop) -> None:
     assert (store["status"], store["repair"]) == ("failed", "pip install --upgrade handrail")
 
 
-def hooked(shop: Shop, store: str) -> Said:
+def hooked(shop: HookProject, store: str) -> CommandResult:
     """How the program answers a client whose session begins."""
     given = json.dumps({"cwd": str(shop.root), "hook_event_name": "SessionStart"})
-    return handrail("hook", "session", "--client", "claude", "--store", store, stdin=given)
+    return run_handrail("hook", "session", "--client", "claude", "--store", store, stdin=given)
 
 
-def test_a_server_that_is_away_stops_no_client_and_tells_no_password(team: Shop) -> None:
+def test_a_server_that_is_away_stops_no_client_and_tells_no_password(team: HookProject) -> None:
     done = hooked(team, AWAY)
 
     assert (done.status, done.out) == (0, "")
@@ -125,7 +130,7 @@ def test_a_server_that_is_away_stops_no_client_and_tells_no_password(team: Shop)
     assert away.value.repair == RETRY
 
 
-def test_the_program_answers_a_client_of_a_team(team: Shop) -> None:
+def test_the_program_answers_a_client_of_a_team(team: HookProject) -> None:
     team.start()
     done = hooked(team, team.store)
 

@@ -9,34 +9,37 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from handrail.clients.formats import load_clients
-from helpers.installations import files, installed, read, started
+from helpers.installations import build_server_entry, read_files, read_settings, run_install
 
 CLIENTS = ["claude", "codex", "cursor", "gemini", "jetbrains", "mcp", "vscode", "windsurf", "zed"]
 
 IN_PROJECT = {
-    "claude": (".mcp.json", {"mcpServers": {"handrail": {"type": "stdio", **started()}}}),
-    "codex": (".codex/config.toml", {"mcp_servers": {"handrail": started()}}),
-    "gemini": (".gemini/settings.json", {"mcpServers": {"handrail": started()}}),
+    "claude": (".mcp.json", {"mcpServers": {"handrail": {"type": "stdio", **build_server_entry()}}}),
+    "codex": (".codex/config.toml", {"mcp_servers": {"handrail": build_server_entry()}}),
+    "gemini": (".gemini/settings.json", {"mcpServers": {"handrail": build_server_entry()}}),
     "cursor": (
         ".cursor/mcp.json",
-        {"mcpServers": {"handrail": started("--project", "${workspaceFolder}")}},
+        {"mcpServers": {"handrail": build_server_entry("--project", "${workspaceFolder}")}},
     ),
     "vscode": (
         ".vscode/mcp.json",
-        {"servers": {"handrail": {"type": "stdio", **started("--project", "${workspaceFolder}")}}},
+        {"servers": {"handrail": {"type": "stdio", **build_server_entry("--project", "${workspaceFolder}")}}},
     ),
-    "zed": (".zed/settings.json", {"context_servers": {"handrail": started()}}),
-    "mcp": (".mcp.json", {"mcpServers": {"handrail": {"type": "stdio", **started()}}}),
+    "zed": (".zed/settings.json", {"context_servers": {"handrail": build_server_entry()}}),
+    "mcp": (".mcp.json", {"mcpServers": {"handrail": {"type": "stdio", **build_server_entry()}}}),
 }
 OF_USER = {
-    "claude": (".claude.json", {"mcpServers": {"handrail": {"type": "stdio", **started()}}}),
-    "codex": (".codex/config.toml", {"mcp_servers": {"handrail": started()}}),
-    "gemini": (".gemini/settings.json", {"mcpServers": {"handrail": started()}}),
-    "cursor": (".cursor/mcp.json", {"mcpServers": {"handrail": started()}}),
-    "vscode": (".config/Code/User/mcp.json", {"servers": {"handrail": {"type": "stdio", **started()}}}),
-    "windsurf": (".codeium/windsurf/mcp_config.json", {"mcpServers": {"handrail": started()}}),
-    "zed": (".config/zed/settings.json", {"context_servers": {"handrail": started()}}),
-    "jetbrains": (".junie/mcp/mcp.json", {"mcpServers": {"handrail": started()}}),
+    "claude": (".claude.json", {"mcpServers": {"handrail": {"type": "stdio", **build_server_entry()}}}),
+    "codex": (".codex/config.toml", {"mcp_servers": {"handrail": build_server_entry()}}),
+    "gemini": (".gemini/settings.json", {"mcpServers": {"handrail": build_server_entry()}}),
+    "cursor": (".cursor/mcp.json", {"mcpServers": {"handrail": build_server_entry()}}),
+    "vscode": (
+        ".config/Code/User/mcp.json",
+        {"servers": {"handrail": {"type": "stdio", **build_server_entry()}}},
+    ),
+    "windsurf": (".codeium/windsurf/mcp_config.json", {"mcpServers": {"handrail": build_server_entry()}}),
+    "zed": (".config/zed/settings.json", {"context_servers": {"handrail": build_server_entry()}}),
+    "jetbrains": (".junie/mcp/mcp.json", {"mcpServers": {"handrail": build_server_entry()}}),
 }
 OVER_HTTP = {
     "claude": {"type": "http", "url": "http://127.0.0.1:8765/mcp/steps"},
@@ -65,9 +68,9 @@ def test_every_client_that_is_asked_for_is_known() -> None:
 def test_a_clients_file_of_a_project_has_the_server(client: str, project: Path) -> None:
     path, wanted = IN_PROJECT[client]
 
-    said = installed(project, client)
+    said = run_install(project, client)
 
-    assert (said.status, read(project / path)) == (0, wanted)
+    assert (said.status, read_settings(project / path)) == (0, wanted)
     assert f"{project}/{path} has the server now\n  next: " in said.err
     assert said.out.startswith(f"--- /dev/null\n+++ {project}/{path}\n")
 
@@ -76,20 +79,20 @@ def test_a_clients_file_of_a_project_has_the_server(client: str, project: Path) 
 def test_a_clients_file_of_the_user_has_the_server(client: str, project: Path, home: Path) -> None:
     path, wanted = OF_USER[client]
 
-    assert installed(project, client, "--scope", "user").status == 0
-    assert read(home / path) == wanted
-    assert files(project) == {}
+    assert run_install(project, client, "--scope", "user").status == 0
+    assert read_settings(home / path) == wanted
+    assert read_files(project) == {}
 
 
 def test_a_client_that_may_start_servers_anywhere_is_told_the_project(project: Path, home: Path) -> None:
-    installed(project, "jetbrains")
-    installed(project, "windsurf", "--project", str(project), "--face", "skills")
+    run_install(project, "jetbrains")
+    run_install(project, "windsurf", "--project", str(project), "--face", "skills")
 
     for path, more in (
         (project / ".junie/mcp/mcp.json", ["--project", str(project)]),
         (home / ".codeium/windsurf/mcp_config.json", ["--face", "skills", "--project", str(project)]),
     ):
-        assert read(path)["mcpServers"]["handrail"] == started(*more)
+        assert read_settings(path)["mcpServers"]["handrail"] == build_server_entry(*more)
 
 
 @pytest.mark.parametrize("client", OVER_HTTP)
@@ -98,19 +101,19 @@ def test_a_server_that_runs_already_takes_the_place_of_one_that_is_started(
 ) -> None:
     place, above = IN_PROJECT.get(client) or OF_USER[client]
     path = (project if client in IN_PROJECT else home) / place
-    installed(project, client)
+    run_install(project, client)
 
-    said = installed(project, client, "--http", "http://127.0.0.1:8765")
+    said = run_install(project, client, "--http", "http://127.0.0.1:8765")
 
-    assert (said.status, read(path)) == (0, {next(iter(above)): {"handrail": OVER_HTTP[client]}})
-    assert installed(project, client).status == 0
-    assert read(path) == above
+    assert (said.status, read_settings(path)) == (0, {next(iter(above)): {"handrail": OVER_HTTP[client]}})
+    assert run_install(project, client).status == 0
+    assert read_settings(path) == above
 
 
 def test_a_client_that_starts_its_servers_itself_takes_no_url(project: Path) -> None:
-    said = installed(project, "jetbrains", "--http", "http://127.0.0.1:8765")
+    said = run_install(project, "jetbrains", "--http", "http://127.0.0.1:8765")
 
-    assert (said.status, files(project)) == (1, {})
+    assert (said.status, read_files(project)) == (1, {})
     assert "JetBrains (Junie) knows only servers that it starts itself\n  leave --http out" in said.err
 
 
@@ -120,9 +123,9 @@ def test_what_is_there_stays_and_the_second_time_nothing_is_done(project: Path) 
     text = '{\r\n\t// mine\r\n\t"x": 1,\r\n\t"servers": {\r\n\t\t"handrail": {"env": {"A": "1"}},\r\n\t}\r\n}'
     path.write_bytes(text.encode())
 
-    first = installed(project, "vscode", "--from-index")
-    after = files(project)
-    second = installed(project, "vscode", "--from-index")
+    first = run_install(project, "vscode", "--from-index")
+    after = read_files(project)
+    second = run_install(project, "vscode", "--from-index")
 
     entry = (
         '"type": "stdio", "command": "uvx", "args": ["handrail", "serve", "--project", "${workspaceFolder}"]'
@@ -130,19 +133,19 @@ def test_what_is_there_stays_and_the_second_time_nothing_is_done(project: Path) 
     assert path.read_bytes().decode() == text.replace('{"A": "1"}}', f'{{"A": "1"}}, {entry}}}')
     assert f"the old file is kept as {path}.handrail-backup" in first.err
     assert after[f"{path}.handrail-backup"] == text.replace("\r\n", "\n")
-    assert (second.out, files(project)) == ("", after)
+    assert (second.out, read_files(project)) == ("", after)
     assert second.err == f"VS Code: nothing to do: {path} has the server already\n"
 
 
 @pytest.mark.parametrize("client", [name for name in CLIENTS if name != "windsurf"])
 def test_what_was_put_in_is_taken_out_and_nothing_is_left(client: str, project: Path) -> None:
-    installed(project, client)
+    run_install(project, client)
 
-    said = installed(project, client, "--uninstall")
+    said = run_install(project, client, "--uninstall")
 
-    assert (said.status, files(project)) == (0, {})
+    assert (said.status, read_files(project)) == (0, {})
     assert "the server is taken out of" in said.err
-    assert "nothing to do" in installed(project, client, "--uninstall").err
+    assert "nothing to do" in run_install(project, client, "--uninstall").err
 
 
 @pytest.mark.parametrize(
@@ -156,48 +159,48 @@ def test_what_was_put_in_is_taken_out_and_nothing_is_left(client: str, project: 
 def test_a_file_has_its_old_bytes_again(client: str, path: str, text: str, project: Path) -> None:
     (project / path).parent.mkdir()
     (project / path).write_text(text)
-    installed(project, client)
+    run_install(project, client)
     assert (project / path).read_text() != text
 
-    assert installed(project, client, "--uninstall").status == 0
-    assert files(project) == {str(project / path): text}
+    assert run_install(project, client, "--uninstall").status == 0
+    assert read_files(project) == {str(project / path): text}
 
 
 def test_a_file_that_cannot_be_read_stops_it_before_anything_is_written(project: Path) -> None:
     (project / ".zed").mkdir()
     (project / ".zed" / "settings.json").write_text('{\n  "a": 1\n  "b": 2\n}')
-    before = files(project)
+    before = read_files(project)
 
-    said = installed(project, "claude", "zed")
+    said = run_install(project, "claude", "zed")
 
-    assert (said.status, files(project)) == (1, before)
+    assert (said.status, read_files(project)) == (1, before)
     assert said.err == (
         f"handrail: {project}/.zed/settings.json, line 3, column 3: `,` or `}}` is missing here\n"
         "  mend that place, or move the file away\n"
     )
-    assert installed(project, "zed", "--uninstall").status == 1
-    assert installed(project, "zed", "--json").data["error"]["code"] == "unreadable"
+    assert run_install(project, "zed", "--uninstall").status == 1
+    assert run_install(project, "zed", "--json").data["error"]["code"] == "unreadable"
 
 
 def test_a_dry_run_changes_nothing_and_shows_what_would(project: Path) -> None:
     (project / ".mcp.json").write_text("{}")
-    before = files(project)
+    before = read_files(project)
 
-    said = installed(project, "mcp", "--dry-run")
+    said = run_install(project, "mcp", "--dry-run")
 
-    assert (said.status, files(project)) == (0, before)
+    assert (said.status, read_files(project)) == (0, before)
     assert said.err == f"any client that reads .mcp.json: {project}/.mcp.json would be changed\n"
     assert '\n+    "handrail": {\n' in said.out
-    installed(project, "mcp")
-    assert "would be changed" in installed(project, "mcp", "--dry-run", "--uninstall").err
-    assert "nothing to do" in installed(project, "mcp", "--dry-run").err
+    run_install(project, "mcp")
+    assert "would be changed" in run_install(project, "mcp", "--dry-run", "--uninstall").err
+    assert "nothing to do" in run_install(project, "mcp", "--dry-run").err
 
 
 def test_as_json_it_says_what_became_of_each_file(project: Path) -> None:
     (project / ".mcp.json").write_text("{}")
 
-    said = installed(project, "claude", "codex", "--json")
-    again = installed(project, "claude", "--json", "--dry-run")
+    said = run_install(project, "claude", "codex", "--json")
+    again = run_install(project, "claude", "--json", "--dry-run")
 
     first, second = said.data["clients"]
     assert said.data["dry_run"] is False
@@ -216,7 +219,7 @@ def test_as_json_it_says_what_became_of_each_file(project: Path) -> None:
 
 
 def test_what_is_printed_can_be_put_in_by_hand(project: Path) -> None:
-    said = installed(project, "--print", "cursor", "vscode", "claude", "codex", "--from-index")
+    said = run_install(project, "--print", "cursor", "vscode", "claude", "codex", "--from-index")
 
     cursor, vscode, claude = (
         next(line for line in said.out.splitlines() if line.startswith(word))
@@ -233,8 +236,8 @@ def test_what_is_printed_can_be_put_in_by_hand(project: Path) -> None:
         "args": ["handrail", "serve"],
     }
     assert said.out.endswith('[mcp_servers.handrail]\ncommand = "uvx"\nargs = ["handrail", "serve"]\n')
-    assert (files(project), said.status) == ({}, 0)
-    shown = installed(project, "--print", "gemini", "--json", "--from-index").data["entries"]
+    assert (read_files(project), said.status) == ({}, 0)
+    shown = run_install(project, "--print", "gemini", "--json", "--from-index").data["entries"]
     assert [(row["client"], row["path"], row["links"]) for row in shown] == [
         ("gemini", f"{project}/.gemini/settings.json", [])
     ]
@@ -244,18 +247,18 @@ def test_all_clients_are_those_with_a_sign_in_the_project_the_home_or_the_path(
     project: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    nothing = installed(project, "--all")
+    nothing = run_install(project, "--all")
     (project / ".cursor").mkdir()
     (home / ".codeium" / "windsurf").mkdir(parents=True)
     (tmp_path / "gemini").touch(mode=0o755)
 
-    said = installed(project, "--all", "--json")
+    said = run_install(project, "--all", "--json")
 
     assert (nothing.status, "no sign of a client was found" in nothing.err) == (1, True)
     assert [row["client"] for row in said.data["clients"]] == ["cursor", "gemini", "windsurf"]
-    inside = installed(project, "--all", "--scope", "project", "--dry-run", "--json")
+    inside = run_install(project, "--all", "--scope", "project", "--dry-run", "--json")
     assert [row["client"] for row in inside.data["clients"]] == ["cursor", "gemini"]
-    gone = installed(project, "--all", "--uninstall", "--json")
+    gone = run_install(project, "--all", "--uninstall", "--json")
     assert [row["status"] for row in gone.data["clients"]] == ["removed"] * 3
-    assert files(project, home) == {}
-    assert installed(project, "--all", "--uninstall").err == "nothing to do: no client has the server\n"
+    assert read_files(project, home) == {}
+    assert run_install(project, "--all", "--uninstall").err == "nothing to do: no client has the server\n"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.installations import files
-from helpers.program import command
+from helpers.installations import read_files
+from helpers.program import run_command
 
 MINE = "# Mine, without an end of line"
 
@@ -20,25 +20,25 @@ def project(tmp_path: Path) -> Path:
 def test_everything_is_put_in_once_and_taken_out_again(project: Path) -> None:
     (project / "CLAUDE.md").write_text(MINE)
 
-    first = command("install", "claude", "codex", "gemini", "--face", "spells", cwd=project)
-    after = files(project)
-    again = command("install", "claude", "codex", "gemini", "--face", "spells", cwd=project)
+    first = run_command("install", "claude", "codex", "gemini", "--face", "spells", cwd=project)
+    after = read_files(project)
+    again = run_command("install", "claude", "codex", "gemini", "--face", "spells", cwd=project)
 
     assert (first.status, again.status) == (0, 0)
-    assert files(project) == after
+    assert read_files(project) == after
     assert again.err.count("nothing to do: ") == 11
     assert "the hooks now\n  next: type /hooks in codex once, look at the four of Handrail" in first.err
 
-    gone = command("install", "claude", "codex", "gemini", "--uninstall", cwd=project)
+    gone = run_command("install", "claude", "codex", "gemini", "--uninstall", cwd=project)
     assert gone.status == 0
-    assert files(project) == {f"{project}/CLAUDE.md": MINE}
+    assert read_files(project) == {f"{project}/CLAUDE.md": MINE}
     assert f"the hooks are taken out of {project}/.codex/hooks.json" in gone.err
 
 
 def test_a_server_that_runs_elsewhere_has_no_store_that_hooks_could_ask(project: Path) -> None:
-    command("install", "claude", "--http", "https://plans.example.org", cwd=project)
+    run_command("install", "claude", "--http", "https://plans.example.org", cwd=project)
 
-    assert sorted(path.removeprefix(f"{project}/") for path in files(project)) == [
+    assert sorted(path.removeprefix(f"{project}/") for path in read_files(project)) == [
         ".claude/skills/handrail/SKILL.md",
         ".mcp.json",
         "CLAUDE.md",
@@ -50,14 +50,14 @@ def test_a_file_that_cannot_be_read_stops_it_before_anything_is_written(project:
     hooks.parent.mkdir()
     hooks.write_text("{")
 
-    said = command("install", "claude", cwd=project)
+    said = run_command("install", "claude", cwd=project)
 
-    assert (said.status, files(project)) == (1, {str(hooks): "{"})
+    assert (said.status, read_files(project)) == (1, {str(hooks): "{"})
     assert f"{hooks}, line 1, column" in said.err
 
 
 def test_as_json_each_part_is_a_row(project: Path) -> None:
-    said = command("install", "claude", "--json", cwd=project)
+    said = run_command("install", "claude", "--json", cwd=project)
 
     assert [(row["part"], row["status"]) for row in said.data["clients"]] == [
         ("server", "written"),

@@ -11,14 +11,14 @@ import pytest
 from handrail.clients.permits import Permits, leave_permit
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.system import state_folder
-from helpers.crash import said_by
-from helpers.hooks import Shop, context, store_key
+from helpers.crash import run_crash_program
+from helpers.hooks import HookProject, get_added_context, store_key
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
+def shop(tmp_path: Path) -> HookProject:
     (tmp_path / "shop" / "src").mkdir(parents=True)
-    shop = Shop(tmp_path / "shop")
+    shop = HookProject(tmp_path / "shop")
     shop.say("Accio")
     return shop
 
@@ -41,10 +41,10 @@ def refused(reply: dict[str, object]) -> bool:
     return True
 
 
-def test_a_word_that_nobody_typed_is_refused_and_one_that_was_typed_counts_once(shop: Shop) -> None:
+def test_a_word_that_nobody_typed_is_refused_and_one_that_was_typed_counts_once(shop: HookProject) -> None:
     assert refused(shop.say("Accio", Permits))
 
-    assert context(shop.hook("prompt", prompt="Accio", cwd=str(shop.root / "src")))
+    assert get_added_context(shop.hook("prompt", prompt="Accio", cwd=str(shop.root / "src")))
     assert [stat.S_IMODE(path.stat().st_mode) for path in permits()] == [0o600]
     assert stat.S_IMODE(permits()[0].parent.stat().st_mode) == 0o700
 
@@ -53,21 +53,21 @@ def test_a_word_that_nobody_typed_is_refused_and_one_that_was_typed_counts_once(
     assert refused(shop.say("Accio", Permits))
 
 
-def test_who_only_looks_needs_no_permit_and_uses_none(shop: Shop) -> None:
+def test_who_only_looks_needs_no_permit_and_uses_none(shop: HookProject) -> None:
     shop.hook("prompt", prompt="Accio")
 
     assert "code" not in shop.say("Lumos", Permits)
     assert len(permits()) == 1
 
 
-def test_a_word_that_is_refused_anyhow_leaves_the_permit(shop: Shop) -> None:
+def test_a_word_that_is_refused_anyhow_leaves_the_permit(shop: HookProject) -> None:
     shop.hook("prompt", prompt="Reverto")
 
     assert shop.say("Reverto", Permits)["code"] == RefusalCode.REFUSED
     assert len(permits()) == 1
 
 
-def test_a_call_sent_twice_is_answered_twice_and_uses_no_second_permit(shop: Shop) -> None:
+def test_a_call_sent_twice_is_answered_twice_and_uses_no_second_permit(shop: HookProject) -> None:
     plan = shop.root / ".ai" / "task" / "plan.md"
     plan.write_text("## Acceptance Criteria\n\n- [ ] Guests are greeted\n")
     token = shop.say("Lumos")["step_token"]
@@ -81,7 +81,7 @@ def test_a_call_sent_twice_is_answered_twice_and_uses_no_second_permit(shop: Sho
     assert len(permits()) == 1
 
 
-def left(shop: Shop, word: str = "Accio", ago: float = 0, folder: str = "", key: bytes = b"") -> None:
+def left(shop: HookProject, word: str = "Accio", ago: float = 0, folder: str = "", key: bytes = b"") -> None:
     """Leave a permit that is not quite the right one."""
     leave_permit(key or store_key(), folder or str(shop.root), word, time.time() - ago)
 
@@ -98,7 +98,7 @@ def left(shop: Shop, word: str = "Accio", ago: float = 0, folder: str = "", key:
     ],
     ids=["another word", "too old", "of the future", "above", "beside", "another store"],
 )
-def test_a_permit_for_something_else_is_none(shop: Shop, spoil: Callable[[Shop], None]) -> None:
+def test_a_permit_for_something_else_is_none(shop: HookProject, spoil: Callable[[HookProject], None]) -> None:
     spoil(shop)
 
     assert refused(shop.say("Accio", Permits))
@@ -107,7 +107,9 @@ def test_a_permit_for_something_else_is_none(shop: Shop, spoil: Callable[[Shop],
 @pytest.mark.parametrize(
     "part", ["word", "folder", "issued", "nonce", "seal", "more", "none", "link", "name"]
 )
-def test_a_permit_that_somebody_wrote_or_changed_is_none(shop: Shop, part: str, tmp_path: Path) -> None:
+def test_a_permit_that_somebody_wrote_or_changed_is_none(
+    shop: HookProject, part: str, tmp_path: Path
+) -> None:
     left(shop, word="Finite" if part == "word" else "Accio")
     (file,) = permits()
     data = json.loads(file.read_text())
@@ -131,26 +133,26 @@ def test_a_permit_that_somebody_wrote_or_changed_is_none(shop: Shop, part: str, 
     assert refused(shop.say("Accio", Permits))
 
 
-def test_permits_that_are_too_old_are_thrown_away(shop: Shop) -> None:
+def test_permits_that_are_too_old_are_thrown_away(shop: HookProject) -> None:
     left(shop)
     leave_permit(store_key(), str(shop.root), "Accio", time.time() + 3600)
 
     assert len(permits()) == 1
 
 
-def test_two_at_once_use_a_permit_once(shop: Shop) -> None:
+def test_two_at_once_use_a_permit_once(shop: HookProject) -> None:
     left(shop)
-    kept = Permits(store_key())
+    stored = Permits(store_key())
 
-    with kept.take_permit(shop.root, "Accio", 1, time.time()) as mine:
+    with stored.take_permit(shop.root, "Accio", 1, time.time()) as mine:
         assert mine is not None
-        with kept.take_permit(shop.root, "Accio", 1, time.time()) as theirs:
+        with stored.take_permit(shop.root, "Accio", 1, time.time()) as theirs:
             assert theirs is None
         mine.used = True
     assert permits() == []
 
 
-def test_a_turn_that_fails_puts_the_permit_back(shop: Shop) -> None:
+def test_a_turn_that_fails_puts_the_permit_back(shop: HookProject) -> None:
     left(shop)
 
     with pytest.raises(OSError, match="the disk"):
@@ -158,14 +160,14 @@ def test_a_turn_that_fails_puts_the_permit_back(shop: Shop) -> None:
     assert [path.suffix for path in permits()] == [".permit"]
 
 
-def _fail(shop: Shop) -> None:
+def _fail(shop: HookProject) -> None:
     with Permits(store_key()).take_permit(shop.root, "Accio", 1, time.time()):
         raise OSError("the disk")
 
 
 @pytest.mark.parametrize(("revision", "good"), [(1, True), (0, False)])
 def test_what_a_server_took_that_lives_no_longer_is_good_if_the_run_has_not_moved(
-    shop: Shop, revision: int, *, good: bool
+    shop: HookProject, revision: int, *, good: bool
 ) -> None:
     left(shop)
     (file,) = permits()
@@ -176,14 +178,14 @@ def test_what_a_server_took_that_lives_no_longer_is_good_if_the_run_has_not_move
 
 
 def test_without_a_store_there_is_nothing_to_sign_with_and_no_permit(tmp_path: Path) -> None:
-    assert context(Shop(tmp_path).hook("prompt", prompt="Accio"))
+    assert get_added_context(HookProject(tmp_path).hook("prompt", prompt="Accio"))
     assert not (state_folder() / "permits").exists()
 
 
 def test_whenever_the_server_is_killed_the_word_has_counted_or_the_permit_is_good(
     record_property: Callable[[str, object], None],
 ) -> None:
-    said = said_by("helpers/permit_crash.py")
+    said = run_crash_program("helpers/permit_crash.py")
 
     record_property("points", said["points"])
     assert said["points"] > 5

@@ -8,10 +8,10 @@ import pytest
 
 from handrail.app.faces import StepsStatus
 from handrail.engine.refusals import RefusalCode
-from helpers.foreign_clients import Inspector, Remote, Server
-from helpers.http_servers import Site, site
+from helpers.foreign_clients import Inspector, RemoteServer, ServerCommand
+from helpers.http_servers import HttpServer, run_http_server
 from helpers.requirement import requirement
-from helpers.servers import Place, place
+from helpers.servers import Place, create_place
 
 pytestmark = pytest.mark.unmeasured
 
@@ -39,20 +39,20 @@ steps:
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
     """A project that has a workflow of its own."""
-    return place(tmp_path_factory.mktemp("inspector"), errand=ERRAND)
+    return create_place(tmp_path_factory.mktemp("inspector"), errand=ERRAND)
 
 
 @pytest.fixture(scope="module")
-def served(at: Place) -> Iterator[Site]:
+def served(at: Place) -> Iterator[HttpServer]:
     """A server that listens."""
-    with site(at) as made:
+    with run_http_server(at) as made:
         yield made
 
 
 @pytest.fixture(params=["legacy", "modern"])
-def remote(request: pytest.FixtureRequest, at: Place, served: Site) -> Inspector:
+def remote(request: pytest.FixtureRequest, at: Place, served: HttpServer) -> Inspector:
     """The Inspector in each era, at that server."""
-    return Inspector(Remote(at.project, served.url("steps")), request.param)
+    return Inspector(RemoteServer(at.project, served.url("steps")), request.param)
 
 
 def _output(summary: str, artifact: str) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _output(summary: str, artifact: str) -> dict[str, Any]:
 @requirement("steps:res.status")
 def test_the_inspector_walks_a_run_to_its_end_over_both_transports(remote: Inspector, at: Place) -> None:
     """It starts the run at a server that it has started itself, and goes on at the one that listens."""
-    own = Inspector(Server(at.project, ("--store", str(at.store))), remote.era)
+    own = Inspector(ServerCommand(at.project, ("--store", str(at.store))), remote.era)
 
     first = own.call(template_name="errand", inputs={"wish": "tea"})["structuredContent"]
     assert (first["status"], first["next_step_contract"]["step_name"]) == ("ok", "understand")
@@ -90,10 +90,10 @@ def test_the_inspector_walks_a_run_to_its_end_over_both_transports(remote: Inspe
 @requirement("steps:tool.one")
 @requirement("steps:tool.names")
 def test_the_inspector_finds_no_error_in_the_tools_as_they_are_listed(
-    remote: Inspector, at: Place, served: Site
+    remote: Inspector, at: Place, served: HttpServer
 ) -> None:
     listed = {
-        face: Inspector(Remote(at.project, served.url(face)), remote.era).run("tools/list", "--strict")
+        face: Inspector(RemoteServer(at.project, served.url(face)), remote.era).run("tools/list", "--strict")
         for face in ("spells", "steps")
     }
 
@@ -110,21 +110,21 @@ def test_the_inspector_finds_no_error_in_the_tools_as_they_are_listed(
 def test_the_inspector_shows_a_refusal_as_an_answer(at: Place) -> None:
     """5 is how it ends when a tool has said no; what the tool said is still on stdout."""
     words = ("--tool-name", "workflow_next_step", "--tool-arg", "goal=tea")
-    done = Inspector(Server(at.project), "legacy").run("tools/call", *words)
+    done = Inspector(ServerCommand(at.project), "legacy").run("tools/call", *words)
 
     assert done.returncode == 5
-    told = json.loads(done.stdout)["result"]
-    assert told["isError"] is True
-    assert (told["structuredContent"]["status"], told["structuredContent"]["code"]) == (
+    answer = json.loads(done.stdout)["result"]
+    assert answer["isError"] is True
+    assert (answer["structuredContent"]["status"], answer["structuredContent"]["code"]) == (
         StepsStatus.ERROR,
         RefusalCode.FORM,
     )
-    assert '- needed: recover: {"execution_id"}' in told["content"][0]["text"]
+    assert '- needed: recover: {"execution_id"}' in answer["content"][0]["text"]
 
 
 @requirement("steps:res.listed")
 def test_the_inspector_lists_what_takes_an_argument(at: Place) -> None:
-    found = Inspector(Server(at.project), "modern").result("resources/templates/list")
+    found = Inspector(ServerCommand(at.project), "modern").result("resources/templates/list")
 
     assert [template["uriTemplate"] for template in found["resourceTemplates"]] == [
         "persona://{agent}",
@@ -135,8 +135,8 @@ def test_the_inspector_lists_what_takes_an_argument(at: Place) -> None:
     ]
 
 
-def test_the_inspector_lists_a_prompt_for_each_workflow_and_gets_one(at: Place, served: Site) -> None:
-    remote = Remote(at.project, served.url("steps"))
+def test_the_inspector_lists_a_prompt_for_each_workflow_and_gets_one(at: Place, served: HttpServer) -> None:
+    remote = RemoteServer(at.project, served.url("steps"))
     listed = Inspector(remote, "legacy").result("prompts/list")["prompts"]
     words = ("--prompt-name", "errand", "--prompt-args", "wish=tea")
     got = Inspector(remote, "modern").result("prompts/get", *words)

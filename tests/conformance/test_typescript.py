@@ -7,10 +7,10 @@ import pytest
 
 from handrail.app.faces import StepsStatus
 from handrail.engine.refusals import RefusalCode
-from helpers.foreign_clients import Server, run_script
-from helpers.http_servers import site
+from helpers.foreign_clients import ServerCommand, run_script
+from helpers.http_servers import run_http_server
 from helpers.requirement import requirement
-from helpers.servers import place
+from helpers.servers import create_place
 
 pytestmark = pytest.mark.unmeasured
 SCRIPT = Path(__file__).with_name("walk.mjs")
@@ -21,13 +21,13 @@ REPORT = "The second export of a day overwrites the first one"
 
 def _output(summary: str, artifact: str, confidence: float, **more: object) -> dict[str, object]:
     made = {"type": artifact, "title": f"The {artifact}", "content": f"What the {artifact} says"}
-    told = {
+    answer = {
         "summary": summary,
         "artifacts": [made],
         "references": ["src/export.py"],
         "confidence": confidence,
     }
-    return {**told, **more}
+    return {**answer, **more}
 
 
 REPRODUCED = _output("It fails on demand", "reproduction", 0.9, command=COMMAND, exit_code=1)
@@ -62,7 +62,7 @@ OUTPUTS = [
 
 def _started(project: Path) -> dict[str, Any]:
     """What a client needs to start a server for itself."""
-    server = Server(project)
+    server = ServerCommand(project)
     command, *args = server.command
     return {"server": {"command": command, "args": args, "cwd": str(project), "env": server.env}}
 
@@ -114,8 +114,8 @@ def test_a_typescript_client_walks_a_run_to_its_end(client: str, version: str | 
 def test_a_typescript_client_walks_a_run_to_its_end_over_http(
     client: str, version: str | None, tmp_path: Path
 ) -> None:
-    at = place(tmp_path)
-    with site(at) as served:
+    at = create_place(tmp_path)
+    with run_http_server(at) as served:
         seen = _walked(client, {"url": served.url("steps")}, at.project)
 
     _assert_walked(seen, version)

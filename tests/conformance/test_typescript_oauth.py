@@ -6,28 +6,30 @@ from pathlib import Path
 import pytest
 
 from helpers.foreign_clients import run_script
-from helpers.http_servers import Site, site
-from helpers.servers import TOOL, place
-from helpers.token_issuer import TOKEN, Mint, mint
+from helpers.http_servers import HttpServer, run_http_server
+from helpers.servers import TOOL, create_place
+from helpers.token_issuer import TOKEN, TokenIssuer, run_issuer
 
 SCRIPT = Path(__file__).with_name("oauth.mjs")
 
 
 @pytest.fixture(scope="module")
-def issuer() -> Iterator[Mint]:
-    with mint() as made:
+def issuer() -> Iterator[TokenIssuer]:
+    with run_issuer() as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory, issuer: Mint) -> Iterator[Site]:
-    with site(place(Path(tmp_path_factory.mktemp("typescript")) / "place"), "--issuer", issuer.url) as made:
+def served(tmp_path_factory: pytest.TempPathFactory, issuer: TokenIssuer) -> Iterator[HttpServer]:
+    with run_http_server(
+        create_place(Path(tmp_path_factory.mktemp("typescript")) / "place"), "--issuer", issuer.url
+    ) as made:
         yield made
 
 
 @pytest.mark.parametrize(("client", "scope"), [("auto", ""), ("legacy", ""), ("sdk", "run:write")])
 def test_a_client_of_others_finds_the_issuer_and_starts_a_run(
-    served: Site, issuer: Mint, client: str, scope: str
+    served: HttpServer, issuer: TokenIssuer, client: str, scope: str
 ) -> None:
     before = issuer.asked[TOKEN]
     job = {

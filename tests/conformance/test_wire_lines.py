@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.foreign_clients import SECONDS, Server
+from helpers.foreign_clients import SECONDS, ServerCommand
 
 pytestmark = pytest.mark.unmeasured
 HALF = (-32602, "the message holds half a character: leave it out")
@@ -40,10 +40,10 @@ LINES: list[tuple[bytes, object, tuple[int, str]]] = [
 
 def test_a_line_that_cannot_be_read_is_answered_with_its_own_id(tmp_path: Path) -> None:
     lines = b"".join(line + b"\n" for line, _, _ in LINES)
-    command = Server(tmp_path).command
+    command = ServerCommand(tmp_path).command
     done = subprocess.run(command, input=lines, capture_output=True, timeout=SECONDS, check=True)
 
-    assert [json.loads(told) for told in done.stdout.splitlines()] == [
+    assert [json.loads(answer) for answer in done.stdout.splitlines()] == [
         {"jsonrpc": "2.0", "id": identity, "error": {"code": code, "message": message}}
         for _, identity, (code, message) in LINES
     ]

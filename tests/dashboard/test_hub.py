@@ -9,7 +9,7 @@ from anyio.to_thread import run_sync
 from handrail.app.app import open_app
 from handrail.dashboard.hub import MAX_NAMED_RUNS, Hub, PageSubscription, Patch
 from handrail.runtime.errors import Unreadable
-from helpers.history import GATE, played
+from helpers.history import GATE, open_sample_store
 
 
 def test_what_waits_is_kept_by_run_and_has_a_bound() -> None:
@@ -36,11 +36,11 @@ def test_what_waits_is_kept_by_run_and_has_a_bound() -> None:
 
 
 def test_a_page_that_knows_little_is_told_that_any_run_may_have_changed(tmp_path: Path) -> None:
-    with played(tmp_path / "handrail.db") as play:
+    with open_sample_store(tmp_path / "handrail.db") as play:
         play.database.writer_connection().execute("PRAGMA synchronous = OFF")
         runs = [play.start("", GATE) for _ in range(MAX_NAMED_RUNS + 60)]
 
-    async def told(since: int | None) -> Patch | None:
+    async def answer(since: int | None) -> Patch | None:
         with open_app(tmp_path / "handrail.db") as app:
             hub = Hub(app)
             async with hub.subscribe(since) as ear:
@@ -49,11 +49,11 @@ def test_a_page_that_knows_little_is_told_that_any_run_may_have_changed(tmp_path
             assert hub.page_count == 0
             return found
 
-    whole, last = asyncio.run(told(0)), asyncio.run(told(None))
+    whole, last = asyncio.run(answer(0)), asyncio.run(answer(None))
     assert whole is not None
     assert last is not None
     assert (whole.runs, last.runs, whole.number) == (None, (), last.number)
-    some = asyncio.run(told(last.number - 8))
+    some = asyncio.run(answer(last.number - 8))
     assert some is not None
     assert some.runs == tuple(runs[-2:])
 
@@ -71,20 +71,20 @@ class Failing(Hub):
 
 
 def test_a_fake_store_that_cannot_be_read_once_is_read_again(tmp_path: Path) -> None:
-    async def told() -> Patch | None:
+    async def answer() -> Patch | None:
         with open_app(tmp_path / "handrail.db") as app:
             async with Failing(app).subscribe(None) as ear:
                 await ear.next_patch()
                 await run_sync(_play, tmp_path)
                 return await ear.next_patch()
 
-    found = asyncio.run(told())
+    found = asyncio.run(answer())
     assert found is not None
     assert found.runs == ("00000001-0000-4000-8000-000000000000",)
 
 
 def test_what_listens_when_the_server_ends_ends(tmp_path: Path) -> None:
-    async def told() -> list[Patch | None]:
+    async def answer() -> list[Patch | None]:
         with open_app(tmp_path / "handrail.db") as app:
             hub = Hub(app)
             async with hub.subscribe(None) as ear:
@@ -94,14 +94,14 @@ def test_what_listens_when_the_server_ends_ends(tmp_path: Path) -> None:
             async with hub.subscribe(None) as ear:
                 return [first, later, await ear.next_patch()]
 
-    first, *others = asyncio.run(told())
+    first, *others = asyncio.run(answer())
     assert first is not None
     assert others == [None, None]
 
 
 @pytest.mark.parametrize("pages", [1, 50])
 def test_all_pages_hear_through_one_listener(tmp_path: Path, pages: int) -> None:
-    async def told() -> set[tuple[str, ...] | None]:
+    async def answer() -> set[tuple[str, ...] | None]:
         with open_app(tmp_path / "handrail.db") as app:
             hub = Hub(app)
 
@@ -119,9 +119,9 @@ def test_all_pages_hear_through_one_listener(tmp_path: Path, pages: int) -> None
                 await run_sync(_play, tmp_path)
             return {one.result() for one in heard}
 
-    assert asyncio.run(told()) == {("00000001-0000-4000-8000-000000000000",)}
+    assert asyncio.run(answer()) == {("00000001-0000-4000-8000-000000000000",)}
 
 
 def _play(folder: Path) -> None:
-    with played(folder / "handrail.db") as play:
+    with open_sample_store(folder / "handrail.db") as play:
         play.start("", GATE)

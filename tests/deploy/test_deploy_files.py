@@ -12,16 +12,16 @@ from handrail.cli.main import cli
 from handrail.http.application import OPEN_PATHS
 from helpers.deploy_files import (
     ROOT,
-    command_lines,
-    document,
-    documents,
-    last,
-    settings,
-    stages,
-    text,
-    unit,
-    variables,
-    wrong,
+    find_command_error,
+    find_last_instruction,
+    list_command_lines,
+    list_variables,
+    read_deploy_file,
+    read_document,
+    read_documents,
+    read_stages,
+    read_unit,
+    read_unit_settings,
 )
 from test_docs import settings as read_by
 
@@ -29,7 +29,7 @@ LISTENS = "0.0.0.0:8765"
 
 
 def test_every_command_line_is_one_that_the_program_takes() -> None:
-    found = dict(command_lines())
+    found = dict(list_command_lines())
 
     assert list(found) == [
         "Dockerfile CMD",
@@ -41,7 +41,9 @@ def test_every_command_line_is_one_that_the_program_takes() -> None:
         "handrail.service ExecStartPost",
         "as-handrail",
     ]
-    assert {where: wrong(words) for where, words in found.items() if wrong(words)} == {}
+    assert {
+        where: find_command_error(words) for where, words in found.items() if find_command_error(words)
+    } == {}
 
 
 @pytest.mark.parametrize(
@@ -58,29 +60,29 @@ def test_every_command_line_is_one_that_the_program_takes() -> None:
     ],
 )
 def test_a_command_line_that_the_program_does_not_take_is_found(words: str, said: str) -> None:
-    assert said in wrong(words.split())
+    assert said in find_command_error(words.split())
 
 
 def test_every_variable_for_handrail_is_one_that_it_reads() -> None:
-    given = {name for _, name, _ in variables() if name.startswith("HANDRAIL_")}
+    given = {name for _, name, _ in list_variables() if name.startswith("HANDRAIL_")}
 
     assert given == {"HANDRAIL_KNOWN_AS", "HANDRAIL_PROXY", "HANDRAIL_STORE"}
     assert given - set(read_by(cli)) == set()
 
 
 def test_no_password_stands_in_a_file_or_on_a_command_line() -> None:
-    for where, name, value in variables():
+    for where, name, value in list_variables():
         assert not re.search(r"://[^/@]*:[^/@]*@", value), (where, name)
         if "PASS" in name and not name.endswith("FILE"):
             assert value == "", (where, name)
-    assert {name for _, name, _ in variables() if name.startswith(("PG", "POSTGRES"))} == {
+    assert {name for _, name, _ in list_variables() if name.startswith(("PG", "POSTGRES"))} == {
         *("PGPASSFILE", "PGPASSWORD"),
         *("POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD_FILE"),
     }
 
 
 def test_the_image_is_built_in_one_stage_and_installed_into_another() -> None:
-    build, image = stages(text("Dockerfile"))
+    build, image = read_stages(read_deploy_file("Dockerfile"))
 
     assert [build[0].said, image[0].said] == ["python:3.13-slim AS build", "python:3.13-slim"]
     copied = [step.said for step in image if step.word in {"COPY", "ADD"}]
@@ -93,22 +95,22 @@ def test_the_image_is_built_in_one_stage_and_installed_into_another() -> None:
 
 
 def test_the_image_runs_as_a_number_that_is_not_root() -> None:
-    assert last("USER").said == "10001:10001"
-    order = [step.word for step in stages(text("Dockerfile"))[-1]]
+    assert find_last_instruction("USER").said == "10001:10001"
+    order = [step.word for step in read_stages(read_deploy_file("Dockerfile"))[-1]]
     assert "RUN" not in order[order.index("USER") :]
 
 
 def test_what_asks_the_image_for_its_health_asks_where_it_listens() -> None:
-    assert last("HEALTHCHECK").words[-1] == LISTENS
-    assert last("CMD").words[-1] == LISTENS
-    assert last("EXPOSE").said == "8765"
+    assert find_last_instruction("HEALTHCHECK").words[-1] == LISTENS
+    assert find_last_instruction("CMD").words[-1] == LISTENS
+    assert find_last_instruction("EXPOSE").said == "8765"
 
 
 def test_only_what_the_image_is_built_from_is_sent_to_the_builder() -> None:
     lines = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if not line.startswith("#")]
     copied = {
         path
-        for step in stages(text("Dockerfile"))[0]
+        for step in read_stages(read_deploy_file("Dockerfile"))[0]
         if step.word == "COPY"
         for path in step.said.split()[:-1]
     }
@@ -120,7 +122,7 @@ def test_only_what_the_image_is_built_from_is_sent_to_the_builder() -> None:
 
 @pytest.fixture(scope="module")
 def composed() -> dict[str, Any]:
-    return document("compose.yaml")
+    return read_document("compose.yaml")
 
 
 def test_the_proxy_knows_every_server_by_its_name_and_they_know_the_proxy_by_its_address(
@@ -133,7 +135,7 @@ def test_the_proxy_knows_every_server_by_its_name_and_they_know_the_proxy_by_its
     proxy = services["proxy"]
 
     assert list(servers) == ["handrail-1", "handrail-2"]
-    assert re.findall(r"server (\S+):8765 ", text("nginx.conf")) == list(servers)
+    assert re.findall(r"server (\S+):8765 ", read_deploy_file("nginx.conf")) == list(servers)
     assert proxy["extra_hosts"] == [f"{name}:{address}" for name, address in servers.items()]
     mine = proxy["networks"]["inside"]["ipv4_address"]
     assert {services[name]["environment"]["HANDRAIL_PROXY"] for name in servers} == {mine}
@@ -155,7 +157,7 @@ def test_only_the_proxy_is_reached_from_outside_and_without_tls_from_this_machin
 
     assert {name for name, it in services.items() if "ports" in it} == {"proxy"}
     assert services["proxy"]["ports"] == ["127.0.0.1:8080:8080"]
-    assert document("compose.tls.yaml")["services"]["proxy"]["ports"] == ["443:8443"]
+    assert read_document("compose.tls.yaml")["services"]["proxy"]["ports"] == ["443:8443"]
 
 
 def test_nothing_of_ours_may_do_more_than_it_must(composed: dict[str, Any]) -> None:
@@ -167,7 +169,7 @@ def test_nothing_of_ours_may_do_more_than_it_must(composed: dict[str, Any]) -> N
 
 def test_secrets_are_files_that_git_does_not_see(composed: dict[str, Any]) -> None:
     ignored = (ROOT / ".gitignore").read_text().splitlines()
-    files = [*composed["secrets"].values(), *document("compose.tls.yaml")["secrets"].values()]
+    files = [*composed["secrets"].values(), *read_document("compose.tls.yaml")["secrets"].values()]
 
     assert {"/deploy/secrets/", "/deploy/projects/"} <= set(ignored)
     assert all(one["file"].startswith("./secrets/") for one in files)
@@ -175,7 +177,7 @@ def test_secrets_are_files_that_git_does_not_see(composed: dict[str, Any]) -> No
 
 @pytest.fixture(scope="module")
 def cluster() -> dict[str, Any]:
-    return documents("kubernetes.yaml")
+    return read_documents("kubernetes.yaml")
 
 
 def test_what_is_deployed_in_a_cluster_is_what_its_service_and_its_budget_select(
@@ -217,7 +219,7 @@ def test_probes_ask_routes_that_are_open_by_a_name_that_is_known(cluster: dict[s
 def test_a_pod_may_do_no_more_than_it_must(cluster: dict[str, Any]) -> None:
     spec = cluster["Deployment"]["spec"]["template"]["spec"]
     (pod,) = spec["containers"]
-    user = int(last("USER").said.split(":")[0])
+    user = int(find_last_instruction("USER").said.split(":")[0])
 
     assert (spec["securityContext"]["runAsNonRoot"], spec["securityContext"]["runAsUser"]) == (True, user)
     assert (spec["automountServiceAccountToken"], spec["enableServiceLinks"]) == (False, False)
@@ -230,8 +232,8 @@ def test_a_pod_may_do_no_more_than_it_must(cluster: dict[str, Any]) -> None:
 
 
 def test_a_command_run_as_the_service_has_its_user_its_folders_and_its_settings() -> None:
-    service = settings("handrail.service")
-    script = text("as-handrail")
+    service = read_unit_settings("handrail.service")
+    script = read_deploy_file("as-handrail")
     given = dict(re.findall(r"--property=(\w+)=(\S+)", script))
     homes = re.findall(r"--setenv=((?:HOME|XDG_\w+)=\S+)", script)
 
@@ -243,9 +245,11 @@ def test_a_command_run_as_the_service_has_its_user_its_folders_and_its_settings(
 
 
 def test_the_folders_of_the_image_are_those_of_the_service() -> None:
-    said = " ".join(step.said for step in stages(text("Dockerfile"))[-1] if step.word == "ENV")
+    said = " ".join(
+        step.said for step in read_stages(read_deploy_file("Dockerfile"))[-1] if step.word == "ENV"
+    )
 
-    assert set(settings("handrail.service")["Environment"].split()) <= set(said.split())
+    assert set(read_unit_settings("handrail.service")["Environment"].split()) <= set(said.split())
 
 
 def test_a_server_has_the_time_to_end_that_it_may_take(
@@ -253,7 +257,7 @@ def test_a_server_has_the_time_to_end_that_it_may_take(
 ) -> None:
     """Ten seconds for calls and ten for streams, and as many again for the rest."""
     pod = cluster["Deployment"]["spec"]["template"]["spec"]
-    service = settings("handrail.service")
+    service = read_unit_settings("handrail.service")
 
     assert int(service["TimeoutStopSec"]) >= 30
     assert (service["KillSignal"], service["KillMode"]) == ("SIGTERM", "mixed")
@@ -263,27 +267,29 @@ def test_a_server_has_the_time_to_end_that_it_may_take(
 
 
 def test_images_have_names_and_no_hosts() -> None:
-    services = [*document("compose.yaml")["services"].values()]
-    (pod,) = documents("kubernetes.yaml")["Deployment"]["spec"]["template"]["spec"]["containers"]
-    bases = [stage[0].said.split()[0] for stage in stages(text("Dockerfile"))]
+    services = [*read_document("compose.yaml")["services"].values()]
+    (pod,) = read_documents("kubernetes.yaml")["Deployment"]["spec"]["template"]["spec"]["containers"]
+    bases = [stage[0].said.split()[0] for stage in read_stages(read_deploy_file("Dockerfile"))]
     names = {*(one["image"] for one in services), pod["image"], *bases}
 
     assert names == {"handrail", "handrail:0.1.0", "postgres:17", "nginx:stable", "python:3.13-slim"}
 
 
 def test_the_version_in_the_cluster_is_that_of_the_program() -> None:
-    (pod,) = documents("kubernetes.yaml")["Deployment"]["spec"]["template"]["spec"]["containers"]
+    (pod,) = read_documents("kubernetes.yaml")["Deployment"]["spec"]["template"]["spec"]["containers"]
     assert pod["image"] == f"handrail:{__version__}"
 
 
 def test_a_key_of_yaml_or_of_the_unit_stands_once() -> None:
     twice = [
-        key for key, _ in unit("handrail.service") if [k for k, _ in unit("handrail.service")].count(key) > 1
+        key
+        for key, _ in read_unit("handrail.service")
+        if [k for k, _ in read_unit("handrail.service")].count(key) > 1
     ]
 
     assert set(twice) == {"SystemCallFilter"}
     for name in ("compose.yaml", "compose.tls.yaml", "kubernetes.yaml"):
-        for node in yaml.compose_all(text(name)):
+        for node in yaml.compose_all(read_deploy_file(name)):
             assert _twice(node) == []
 
 

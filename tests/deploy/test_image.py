@@ -20,8 +20,8 @@ from typing import Final
 import pytest
 
 from handrail import __version__
-from helpers.crash import unmeasured
-from helpers.deploy_files import ROOT, last, stages, text
+from helpers.crash import build_unmeasured_environment
+from helpers.deploy_files import ROOT, find_last_instruction, read_deploy_file, read_stages
 
 pytestmark = pytest.mark.unmeasured
 BOUND: Final = 300.0
@@ -37,7 +37,9 @@ class Image:
     @property
     def env(self) -> dict[str, str]:
         """The variables of the image, and no others."""
-        said = " ".join(step.said for step in stages(text("Dockerfile"))[-1] if step.word == "ENV")
+        said = " ".join(
+            step.said for step in read_stages(read_deploy_file("Dockerfile"))[-1] if step.word == "ENV"
+        )
         given = dict(one.split("=", 1) for one in shlex.split(self.here(said)))
         return {**given, "PATH": given["PATH"].replace("$PATH", os.environ["PATH"])}
 
@@ -48,7 +50,7 @@ class Image:
         return said
 
     def start(self, *words: str) -> "subprocess.Popen[str]":
-        program, *rest = last("ENTRYPOINT").words
+        program, *rest = find_last_instruction("ENTRYPOINT").words
         path = self.folder / "opt" / "handrail" / "bin" / program
         pipe = subprocess.PIPE
         return subprocess.Popen(
@@ -69,10 +71,10 @@ def _built(image: Image) -> None:
     """Run the instructions of the first stage."""
     work, env = (
         image.folder / "build",
-        {**unmeasured(), "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PYTHONPATH": ""},
+        {**build_unmeasured_environment(), "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PYTHONPATH": ""},
     )
     env["PATH"] = f"{Path(sys.executable).parent}:{env['PATH']}"
-    for step in stages(text("Dockerfile"))[0][1:]:
+    for step in read_stages(read_deploy_file("Dockerfile"))[0][1:]:
         match step.word:
             case "WORKDIR":
                 work.mkdir()
@@ -130,7 +132,7 @@ def test_the_image_serves_and_says_that_it_is_well_and_leaves_what_is_installed_
     with socket.create_server(("127.0.0.1", 0)) as free:
         listens = f"0.0.0.0:{free.getsockname()[1]}"
     serve, health = (
-        [word.replace("0.0.0.0:8765", listens) for word in last(kind).words]
+        [word.replace("0.0.0.0:8765", listens) for word in find_last_instruction(kind).words]
         for kind in ("CMD", "HEALTHCHECK")
     )
     before = image.files()

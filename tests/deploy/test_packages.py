@@ -17,7 +17,7 @@ from typing import Final
 import pytest
 
 from handrail import __version__
-from helpers.crash import unmeasured
+from helpers.crash import build_unmeasured_environment
 from helpers.deploy_files import ROOT
 
 pytestmark = pytest.mark.unmeasured
@@ -45,7 +45,7 @@ class Packages:
         """Nothing of the user's is read or written, and every version is the pinned one."""
         pinned = str(ROOT / "constraints.txt")
         return {
-            **unmeasured(),
+            **build_unmeasured_environment(),
             **_index(),
             "HOME": str(self.folder),
             "PYTHONPATH": "",
@@ -81,8 +81,8 @@ class Packages:
 def _index() -> dict[str, str]:
     """Where pip finds packages on this machine, for uv, which does not read its settings."""
     asked = [sys.executable, "-m", "pip", "config", "list"]
-    told = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
-    found = re.search(r"^\S*\.index-url='([^']+)'", told, re.MULTILINE)
+    answer = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
+    found = re.search(r"^\S*\.index-url='([^']+)'", answer, re.MULTILINE)
     return {"UV_DEFAULT_INDEX": found[1]} if found else {}
 
 

@@ -14,52 +14,52 @@ import pytest
 from mcp import Client
 
 from handrail.app.faces import StepsStatus
-from helpers.http_clients import Wire, walk
-from helpers.http_servers import Answered, Site, site
-from helpers.metrics import figures, read
-from helpers.nginx import listening, port_of, proxy
-from helpers.servers import BOUND, ERAS, TOOL, Place, Told, note, place, until
-from helpers.store_contents import whole
-from helpers.store_locks import held
+from helpers.http_clients import WireClient, walk_run
+from helpers.http_servers import HttpAnswer, HttpServer, run_http_server
+from helpers.metrics import parse_samples, read_metrics
+from helpers.nginx import get_port, open_listener, run_nginx
+from helpers.servers import BOUND, ERAS, TOOL, Place, ToolAnswer, build_note_output, create_place, wait_until
+from helpers.store_contents import read_store_contents
+from helpers.store_locks import lock_store
 
 
 class Team:
     """Two servers, and the proxy before them as if it were one."""
 
-    def __init__(self, at: Place, first: Site, second: Site, port: int) -> None:
+    def __init__(self, at: Place, first: HttpServer, second: HttpServer, port: int) -> None:
         self.at, self.both = at, (first, second)
         self.front = replace(first, port=port)
 
     def served(self) -> list[float]:
         """How many calls of the tool each has answered."""
-        counted = [figures(read(one).text) for one in self.both]
+        counted = [parse_samples(read_metrics(one).text) for one in self.both]
         return [
             sum(v for name, v in one.items() if name.startswith("handrail_calls_total")) for one in counted
         ]
 
     def under_way(self) -> list[float]:
         """How many calls each is answering."""
-        return [figures(read(one).text)["handrail_calls_under_way"] for one in self.both]
+        return [parse_samples(read_metrics(one).text)["handrail_calls_under_way"] for one in self.both]
 
-    def call(self, **arguments: object) -> Told:
-        called = Wire(self.front, "steps", "auto").call(1, TOOL, arguments)
+    def call(self, **arguments: object) -> ToolAnswer:
+        called = WireClient(self.front, "steps", "auto").call(1, TOOL, arguments)
         return asyncio.run(asyncio.wait_for(called, BOUND))
 
-    def ask(self, method: str, path: str, **headers: str) -> Answered:
+    def ask(self, method: str, path: str, **headers: str) -> HttpAnswer:
         named = {"Host": f"127.0.0.1:{self.front.port}", "Content-Length": "0"}
         return self.front.ask(method, path, {**named, **{k.replace("_", "-"): v for k, v in headers.items()}})
 
 
 @contextmanager
 def working(folder: Path) -> Iterator[Team]:
-    at = place(folder / "place")
-    with listening() as listener:
-        port = port_of(listener)
+    at = create_place(folder / "place")
+    with open_listener() as listener:
+        port = get_port(listener)
         words = ("--replicas", "--known-as", f"127.0.0.1:{port}")
         with (
-            site(at, *words) as first,
-            site(at, *words) as second,
-            proxy(folder / "proxy", [listener], [first.port, second.port]),
+            run_http_server(at, *words) as first,
+            run_http_server(at, *words) as second,
+            run_nginx(folder / "proxy", [listener], [first.port, second.port]),
         ):
             yield Team(at, first, second, port)
 
@@ -80,21 +80,21 @@ def mortal(tmp_path: Path) -> Iterator[Team]:
 def test_the_calls_of_one_client_go_to_both_servers_and_make_one_run(team: Team) -> None:
     async def walked(era: str) -> list[dict[str, Any]]:
         async with Client(team.front.url("steps"), mode=era) as client:
-            return await walk(client)
+            return await walk_run(client)
 
     for era in ERAS:
         before = team.served()
         said = anyio.run(walked, era)
 
         assert [one["status"] for one in said] == ["ok"] * 6 + ["task_closed"]
-        assert whole(team.at.store).revision(said[0]["execution_id"]) == 7
+        assert read_store_contents(team.at.store).revision(said[0]["execution_id"]) == 7
         served = sorted(now - then for now, then in zip(team.served(), before, strict=True))
         assert (sum(served), served[0] >= 2) == (7, True)
 
 
 def test_what_happens_is_heard_on_a_stream_while_it_is_open(team: Team) -> None:
     async def heard() -> tuple[bytes, bytes]:
-        wire = Wire(team.front, "steps", "auto")
+        wire = WireClient(team.front, "steps", "auto")
         run = (await wire.call(1, TOOL, {"template_name": "walk"})).run
         wanted = {"notifications": {"resourceSubscriptions": [f"current-step://{run}"]}}
         reader, writer = await asyncio.open_connection("127.0.0.1", team.front.port)
@@ -145,20 +145,20 @@ def test_a_message_that_is_too_large_is_refused_by_the_server(team: Team) -> Non
 
 
 def test_a_server_that_is_killed_between_calls_is_not_noticed(mortal: Team) -> None:
-    told = mortal.call(template_name="walk")
+    answer = mortal.call(template_name="walk")
     mortal.both[0].end(signal.SIGKILL)
 
     for _ in range(6):
-        told = mortal.call(step_token=told.token, model_output_so_far=note())
+        answer = mortal.call(step_token=answer.token, model_output_so_far=build_note_output())
 
-    assert told.code == StepsStatus.TASK_CLOSED
-    assert whole(mortal.at.store).revision(told.run) == 7
+    assert answer.code == StepsStatus.TASK_CLOSED
+    assert read_store_contents(mortal.at.store).revision(answer.run) == 7
 
 
-def _once(team: Team, token: str) -> Told | str:
+def _once(team: Team, token: str) -> ToolAnswer | str:
     """What a call is answered with, or why there was no answer."""
     try:
-        return team.call(step_token=token, model_output_so_far=note())
+        return team.call(step_token=token, model_output_so_far=build_note_output())
     except AssertionError as error:
         return str(error)
 
@@ -168,20 +168,20 @@ def test_a_server_that_is_killed_in_a_call_is_made_good_by_the_same_call_again(m
     begun = [mortal.call(template_name="walk") for _ in range(2)]
     assert mortal.under_way() == [0, 0]
     with ThreadPoolExecutor(2) as clients:
-        with held(mortal.at) as awaited:
+        with lock_store(mortal.at) as awaited:
             calls = [clients.submit(_once, mortal, one.token) for one in begun]
-            until(awaited, "a call is under way")
-            until(lambda: mortal.under_way() == [1, 1], "there is one at each server")
+            wait_until(awaited, "a call is under way")
+            wait_until(lambda: mortal.under_way() == [1, 1], "there is one at each server")
             mortal.both[0].end(signal.SIGKILL)
-            until(lambda: any(call.done() for call in calls), "the client is told")
+            wait_until(lambda: any(call.done() for call in calls), "the client is told")
         answers = [call.result() for call in calls]
     failed = [number for number, one in enumerate(answers) if isinstance(one, str)]
 
     assert len(failed) == 1
     assert "502 Bad Gateway" in str(answers[failed[0]])
-    again = mortal.call(step_token=begun[failed[0]].token, model_output_so_far=note())
+    again = mortal.call(step_token=begun[failed[0]].token, model_output_so_far=build_note_output())
     assert again.code == StepsStatus.OK
-    assert [whole(mortal.at.store).revision(one.run) for one in begun] == [2, 2]
+    assert [read_store_contents(mortal.at.store).revision(one.run) for one in begun] == [2, 2]
 
 
 def test_a_server_that_is_ending_is_not_noticed(mortal: Team) -> None:
@@ -190,22 +190,22 @@ def test_a_server_that_is_ending_is_not_noticed(mortal: Team) -> None:
     assert mortal.under_way() == [0, 0]
     ending = mortal.both[0]
     with ThreadPoolExecutor(2) as clients:
-        with held(mortal.at) as awaited:
+        with lock_store(mortal.at) as awaited:
             calls = [clients.submit(_once, mortal, one.token) for one in begun]
-            until(awaited, "a call is under way")
-            until(lambda: mortal.under_way() == [1, 1], "there is one at each server")
+            wait_until(awaited, "a call is under way")
+            wait_until(lambda: mortal.under_way() == [1, 1], "there is one at each server")
             ending.process.send_signal(signal.SIGTERM)
             named = {"Host": f"127.0.0.1:{ending.port}", "Content-Length": "0"}
-            until(lambda: ending.ask("GET", "/readyz", named).status == 503, "it is ending")
+            wait_until(lambda: ending.ask("GET", "/readyz", named).status == 503, "it is ending")
             assert ending.ask("POST", "/mcp/steps", named).status == 503
             listed = [asyncio.run(_tools(mortal.front)) for _ in range(6)]
         answers = [call.result() for call in calls]
 
     assert listed == [[TOOL]] * 6
-    assert [one.code for one in answers if isinstance(one, Told)] == [StepsStatus.OK, StepsStatus.OK]
+    assert [one.code for one in answers if isinstance(one, ToolAnswer)] == [StepsStatus.OK, StepsStatus.OK]
     assert ending.process.wait(60) == 0
 
 
-async def _tools(front: Site) -> list[str]:
-    found = await Wire(front, "steps", "auto").ask(1, "tools/list", {})
+async def _tools(front: HttpServer) -> list[str]:
+    found = await WireClient(front, "steps", "auto").ask(1, "tools/list", {})
     return [str(one["name"]) for one in found["result"]["tools"]]

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from helpers.nginx import BOUND, listening, port_of, proxy
+from helpers.nginx import BOUND, get_port, open_listener, run_nginx
 
 
 class Telling(BaseHTTPRequestHandler):
@@ -83,11 +83,11 @@ def behind(kind: type[BaseHTTPRequestHandler]) -> Iterator[int]:
 @pytest.fixture
 def front(tmp_path: Path) -> Iterator[int]:
     with (
-        listening() as listener,
+        open_listener() as listener,
         behind(Telling) as server,
-        proxy(tmp_path / "proxy", [listener], [server, server]),
+        run_nginx(tmp_path / "proxy", [listener], [server, server]),
     ):
-        yield port_of(listener)
+        yield get_port(listener)
 
 
 def got(port: int, **headers: str) -> dict[str, str]:
@@ -136,10 +136,10 @@ def test_a_fake_server_that_does_not_forbid_to_keep_its_words_is_heard_word_by_w
 def test_a_fake_server_that_speaks_another_protocol_is_spoken_to_in_both_directions(tmp_path: Path) -> None:
     asked = b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
     with (
-        listening() as listener,
+        open_listener() as listener,
         behind(Switching) as server,
-        proxy(tmp_path / "proxy", [listener], [server, server]),
-        socket.create_connection(("127.0.0.1", port_of(listener)), BOUND) as line,
+        run_nginx(tmp_path / "proxy", [listener], [server, server]),
+        socket.create_connection(("127.0.0.1", get_port(listener)), BOUND) as line,
         line.makefile("rb") as heard,
     ):
         line.sendall(asked)
@@ -173,15 +173,15 @@ def test_a_fake_server_is_told_that_a_request_came_over_tls(tmp_path: Path) -> N
     certificate(tmp_path)
     trusted = ssl.create_default_context(cafile=str(tmp_path / "tls.crt"))
     with (
-        listening() as plain,
-        listening() as safe,
+        open_listener() as plain,
+        open_listener() as safe,
         behind(Telling) as server,
-        proxy(tmp_path / "proxy", [plain, safe], [server, server], tmp_path),
+        run_nginx(tmp_path / "proxy", [plain, safe], [server, server], tmp_path),
     ):
-        connection = http.client.HTTPSConnection("127.0.0.1", port_of(safe), timeout=BOUND, context=trusted)
+        connection = http.client.HTTPSConnection("127.0.0.1", get_port(safe), timeout=BOUND, context=trusted)
         connection.request("GET", "/")
         found = json.loads(connection.getresponse().read())
         connection.close()
-        unsafe = got(port_of(plain))
+        unsafe = got(get_port(plain))
 
     assert (found["x-forwarded-proto"], unsafe["x-forwarded-proto"]) == ("https", "http")

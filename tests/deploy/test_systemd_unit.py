@@ -12,12 +12,12 @@ import anyio
 import pytest
 from mcp import Client
 
-from helpers.crash import unmeasured
-from helpers.deploy_files import settings, text, unit
-from helpers.http_servers import FACES, begun
+from helpers.crash import build_unmeasured_environment
+from helpers.deploy_files import read_deploy_file, read_unit, read_unit_settings
+from helpers.http_servers import FACES, run_http_program
 from helpers.program import PROGRAM
-from helpers.servers import TOOL, Place, place
-from helpers.tenants import GOAL, repository
+from helpers.servers import TOOL, Place, create_place
+from helpers.tenants import GOAL, create_repository
 
 pytestmark = pytest.mark.unmeasured
 ANALYZE: Final = "systemd-analyze"
@@ -32,7 +32,9 @@ def analyzed(*words: str) -> "subprocess.CompletedProcess[str]":
 def written(tmp_path: Path) -> Path:
     """The unit, with the program where it is here."""
     path = tmp_path / "handrail.service"
-    path.write_text(text("handrail.service").replace("/opt/handrail/bin/handrail", str(PROGRAM)), "utf-8")
+    path.write_text(
+        read_deploy_file("handrail.service").replace("/opt/handrail/bin/handrail", str(PROGRAM)), "utf-8"
+    )
     return path
 
 
@@ -69,7 +71,7 @@ def filtered(name: str) -> set[str]:
 
 def allowed() -> set[str]:
     found: set[str] = set()
-    for key, value in unit("handrail.service"):
+    for key, value in read_unit("handrail.service"):
         if key == "SystemCallFilter":
             names = value.removeprefix("~").split()
             calls = set().union(*map(filtered, names))
@@ -82,14 +84,14 @@ async def _work(url: str) -> None:
     asked = (("steps", TOOL, {"template_name": "brief"}), ("planner", "set_overarching_goal", {"goal": GOAL}))
     for face, tool, given in asked:
         async with Client(f"{url}/mcp/{face}") as client:
-            told = await client.call_tool(tool, given)
-            assert not told.is_error, told
+            answer = await client.call_tool(tool, given)
+            assert not answer.is_error, answer
 
 
 @pytest.fixture
 def at(tmp_path: Path) -> Place:
-    made = place(tmp_path / "place", measured=False)
-    repository(made.project, made.env)
+    made = create_place(tmp_path / "place", measured=False)
+    create_repository(made.project, made.env)
     return made
 
 
@@ -99,7 +101,7 @@ def traced(at: Place) -> set[str]:
     assert shutil.which("strace"), "strace is missing: run tools/setup packages"
     counted = at.folder / "calls"
     words = ("strace", "-f", "-c", "-U", "name", "-o", str(counted), *at.words("--http", "127.0.0.1:0"))
-    with begun(at, words, {**unmeasured(), **at.env}, FACES) as served:
+    with run_http_program(at, words, {**build_unmeasured_environment(), **at.env}, FACES) as served:
         anyio.run(_work, f"http://127.0.0.1:{served.port}")
         (child,) = _children(served.process.pid)
         os.kill(child, signal.SIGTERM)
@@ -122,4 +124,4 @@ def test_a_server_at_work_makes_no_system_call_that_the_unit_forbids(traced: set
 def test_what_the_unit_forbids_is_forbidden() -> None:
     assert {"read", "execve", "prlimit64"} <= allowed()
     assert allowed() & {"mount", "ptrace", "reboot", "chown", "setuid", "bpf"} == set()
-    assert settings("handrail.service")["SystemCallErrorNumber"] == "EPERM"
+    assert read_unit_settings("handrail.service")["SystemCallErrorNumber"] == "EPERM"

@@ -13,14 +13,14 @@ from handrail.documents.links import (
     format_link_line,
     limit_links,
 )
-from helpers.hostile_documents import ORDERS, PLACES, SOUND, Hostile, documents
+from helpers.hostile_documents import ORDERS, PLACES, SOUND, HostileDocument, build_documents
 
 pytestmark = pytest.mark.unmeasured
-ALL: Final = tuple(documents())
+ALL: Final = tuple(build_documents())
 ISSUE: Final = "https://acme.atlassian.net/browse/TEA-1"
 
 
-def _text(document: Hostile) -> str:
+def _text(document: HostileDocument) -> str:
     """As the files of a run are read."""
     return document.data.decode("utf-8", "surrogateescape")
 
@@ -33,7 +33,7 @@ def test_there_are_two_hundred_each_of_its_own_and_always_the_same() -> None:
     assert len(ALL) == 200
     assert len({document.name for document in ALL}) == 200
     assert len({document.data for document in ALL}) == 200
-    assert tuple(documents()) == ALL
+    assert tuple(build_documents()) == ALL
 
 
 def test_without_an_enemy_the_plan_is_sound() -> None:
@@ -53,7 +53,7 @@ def test_no_order_in_a_plan_makes_a_link_but_the_one_that_is_one() -> None:
 
 
 @pytest.mark.parametrize("document", ALL, ids=lambda document: document.name)
-def test_what_is_read_of_a_hostile_document_has_bounds(document: Hostile) -> None:
+def test_what_is_read_of_a_hostile_document_has_bounds(document: HostileDocument) -> None:
     text = _text(document)
 
     _links_are_links_and_bounded(text)

@@ -27,8 +27,8 @@ def fenced(body: str, word: str = "yaml") -> str:
 
 
 def batch(number: int, *tasks: tuple[str, str, list[str]], status: str = "pending") -> dict[str, Any]:
-    told = [{"id": name, "status": how, "dependsOn": of} for name, how, of in tasks]
-    return {"id": f"batch-{number}", "tasks": told, "status": status}
+    answer = [{"id": name, "status": how, "dependsOn": of} for name, how, of in tasks]
+    return {"id": f"batch-{number}", "tasks": answer, "status": status}
 
 
 def problems(text: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from handrail.drawing.graph import Edge, Graph, LineStyle, Node, Shape
 from handrail.drawing.layout import Layout, lay_out_graph
 from handrail.drawing.marks import RunMarks
 from helpers.drawings import around, graph_of, overview, svg
-from helpers.graphs import SKILLS, drawn, large
+from helpers.graphs import SKILLS, build_graph, build_large_workflow
 
 
 def names(graph: Graph) -> list[str]:
@@ -37,12 +37,12 @@ review/end done good
 
 
 def nested() -> Graph:
-    graph = drawn(NESTED, initial="start")
+    graph = build_graph(NESTED, initial="start")
     return replace(graph, nodes=tuple(replace(node, about=f"about {node.id}") for node in graph.nodes))
 
 
 def test_a_small_graph_is_its_own_overview() -> None:
-    graph = drawn("a b go\nb b\nb done", initial="a")
+    graph = build_graph("a b go\nb b\nb done", initial="a")
     assert overview(graph) == graph
 
 
@@ -83,7 +83,7 @@ def test_a_group_is_open_where_a_state_in_it_is_kept() -> None:
 
 
 def test_a_sub_workflow_without_the_state_that_uses_it_is_a_group_all_the_same() -> None:
-    graph = overview(drawn("a/x a/y\na/y done"))
+    graph = overview(build_graph("a/x a/y\na/y done"))
     assert [(node.id, node.text, node.about) for node in graph.nodes] == [
         ("a", "a · 2 states", ""),
         ("done", "", ""),
@@ -91,7 +91,7 @@ def test_a_sub_workflow_without_the_state_that_uses_it_is_a_group_all_the_same()
 
 
 def test_a_group_that_holds_the_first_state_is_where_one_begins() -> None:
-    graph = overview(drawn("a/x a/y\na/y done", initial="a/x"))
+    graph = overview(build_graph("a/x a/y\na/y done", initial="a/x"))
     assert [node.initial for node in graph.nodes] == [True, False]
 
 
@@ -99,7 +99,7 @@ CHAIN = "a b\nb c\nc d\nd e\ne f\nf g\ng router\nrouter b no\nrouter done yes"
 
 
 def test_four_states_in_a_row_are_one_node_and_fewer_are_not() -> None:
-    graph = overview(drawn(CHAIN, initial="a"))
+    graph = overview(build_graph(CHAIN, initial="a"))
     assert names(graph) == ["a", "b+5", "router", "done"]
     chain = graph.nodes[1]
     assert (chain.text, chain.about, chain.members) == (
@@ -108,7 +108,7 @@ def test_four_states_in_a_row_are_one_node_and_fewer_are_not() -> None:
         ("b", "c", "d", "e", "f", "g"),
     )
     assert ends(graph) == [("a", "b+5"), ("b+5", "router"), ("router", "b+5"), ("router", "done")]
-    assert names(overview(drawn("a b\nb c\nc d\nd router\nrouter done", initial="a"))) == [
+    assert names(overview(build_graph("a b\nb c\nc d\nd router\nrouter done", initial="a"))) == [
         "a",
         "b",
         "c",
@@ -119,18 +119,18 @@ def test_four_states_in_a_row_are_one_node_and_fewer_are_not() -> None:
 
 
 def test_a_state_that_is_kept_parts_a_chain() -> None:
-    graph = drawn("\n".join(f"s{n} s{n + 1}" for n in range(11)), initial="s0")
+    graph = build_graph("\n".join(f"s{n} s{n + 1}" for n in range(11)), initial="s0")
     assert names(overview(graph, keep=("s6",))) == ["s0", "s1+4", "s6", "s7+4"]
     assert names(overview(graph, keep=("s3",))) == ["s0", "s1", "s2", "s3", "s4+7"]
 
 
 def test_a_chain_that_is_opened_is_drawn_in_full() -> None:
-    graph = drawn(CHAIN, initial="a")
+    graph = build_graph(CHAIN, initial="a")
     assert overview(graph, opened=("b+5",)) == graph
 
 
 def test_a_ring_of_states_is_no_chain() -> None:
-    graph = drawn("a b\nb c\nc d\nd e\ne a")
+    graph = build_graph("a b\nb c\nc d\nd e\ne a")
     assert overview(graph) == graph
 
 
@@ -174,7 +174,7 @@ def test_where_there_are_too_many_nodes_the_states_of_a_phase_are_one() -> None:
 
 
 def test_where_there_are_still_too_many_so_are_states_declared_one_after_the_other() -> None:
-    graph = drawn("\n".join(f"s{n} s{m}" for n in range(9) for m in range(9) if n != m) + "\ns0 done")
+    graph = build_graph("\n".join(f"s{n} s{m}" for n in range(9) for m in range(9) if n != m) + "\ns0 done")
     assert names(overview(graph, most=5)) == ["s0+2", "s3+2", "s6+2", "done"]
     assert names(overview(graph, keep=("s4",), most=5)) == ["s0+2", "s3", "s4", "s5", "s6+2", "done"]
     assert names(overview(graph, opened=("s3+2",), most=5)) == ["s0+2", "s3", "s4", "s5", "s6+2", "done"]
@@ -191,7 +191,7 @@ def test_nodes_that_stand_in_for_states_are_never_in_a_group() -> None:
 
 
 def test_around_a_state_is_what_leads_there_and_where_it_leads() -> None:
-    graph = drawn("a b\nb c\nc d\nd e\nx c\nc done yes")
+    graph = build_graph("a b\nb c\nc d\nd e\nx c\nc done yes")
     near = around(graph, ("c",), 1)
     assert [(node.id, node.hidden) for node in near.nodes] == [
         ("b", 1),
@@ -203,11 +203,11 @@ def test_around_a_state_is_what_leads_there_and_where_it_leads() -> None:
     assert ends(near) == [("b", "c"), ("c", "d"), ("x", "c"), ("c", "done")]
     assert near.notes == ("2 more states are not drawn.",)
     assert around(graph, ("c",), 0).notes == ("6 more states are not drawn.",)
-    assert around(drawn("a b"), ("a",), 0).notes == ("1 more state is not drawn.",)
+    assert around(build_graph("a b"), ("a",), 0).notes == ("1 more state is not drawn.",)
 
 
 def test_around_with_enough_hops_is_everything() -> None:
-    graph = drawn("a b\nb c\nc d")
+    graph = build_graph("a b\nb c\nc d")
     assert around(graph, ("a",), 3) == graph
 
 
@@ -237,7 +237,7 @@ def keeps_its_promises(layout: Layout) -> None:
 
 
 def test_of_300_states_an_overview_of_40_nodes_and_a_near_part_are_drawn_without_overlap() -> None:
-    graph = graph_of(large(300))
+    graph = graph_of(build_large_workflow(300))
     assert (len(graph.nodes), len(graph.edges)) == (300, 357)
     began = time.perf_counter()
     marks = RunMarks(("step-150",), {f"step-{number:03d}": 2 for number in range(151)})
@@ -253,7 +253,7 @@ def test_of_300_states_an_overview_of_40_nodes_and_a_near_part_are_drawn_without
 
 
 def test_the_34_states_of_the_skills_are_an_overview_of_fewer_and_readable_either_way() -> None:
-    graph = drawn(SKILLS, initial="collab-start")
+    graph = build_graph(SKILLS, initial="collab-start")
     few = overview(graph, ("brainstorm-exploring",))
     assert (len(graph.nodes), len(few.nodes)) == (34, 20)
     keeps_its_promises(lay_out_graph(graph))
@@ -279,7 +279,7 @@ def calls(work: Callable[[], object]) -> int:
 
 def test_twice_the_states_are_no_more_than_about_twice_the_work() -> None:
     for name, work in (("whole", lay_out_graph), ("overview", overview)):
-        graphs = [graph_of(large(states)) for states in (150, 300, 600)]
+        graphs = [graph_of(build_large_workflow(states)) for states in (150, 300, 600)]
         counted = [calls(partial(work, graph)) for graph in graphs]
         print(f" [{name}: {counted} calls]", end="")  # noqa: T201 - the count
         assert counted[0] > 1000

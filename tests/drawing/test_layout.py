@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from handrail.drawing.graph import Edge, Graph, Node, Shape
 from handrail.drawing.layout import Box, Layout, Route, lay_out_graph, measure_label
-from helpers.graphs import SKILLS, drawn
+from helpers.graphs import SKILLS, build_graph
 
 LABELS = ((), ("go",), ("first line", "second", "third", "fourth"))
 
@@ -118,7 +118,7 @@ def test_the_same_graph_is_laid_out_the_same_way(graph: Graph) -> None:
 
 
 def test_the_skills_workflow_of_34_states_is_drawn_without_a_crossing() -> None:
-    graph = drawn(SKILLS, initial="collab-start")
+    graph = build_graph(SKILLS, initial="collab-start")
     layout = lay_out_graph(graph)
     assert len(graph.nodes) == 34
     assert layout.crossings == 0
@@ -136,7 +136,7 @@ def middle(layout: Layout, name: str) -> float:
 
 def test_a_line_of_steps_is_a_straight_column() -> None:
     layout = lay_out_graph(
-        drawn("plan design\ndesign build\nbuild review\nreview test yes\nreview build no\ntest done")
+        build_graph("plan design\ndesign build\nbuild review\nreview test yes\nreview build no\ntest done")
     )
     assert len({middle(layout, name) for name in ("plan", "design", "build", "review", "test", "done")}) == 1
     heights = [layout.boxes[name].y for name in ("plan", "design", "build", "review", "test", "done")]
@@ -144,7 +144,7 @@ def test_a_line_of_steps_is_a_straight_column() -> None:
 
 
 def test_two_states_that_lead_to_each_other_have_two_edges_side_by_side() -> None:
-    layout = lay_out_graph(drawn("a b\nb a"))
+    layout = lay_out_graph(build_graph("a b\nb a"))
     down, up = layout.routes
     assert not down.back
     assert up.back
@@ -152,7 +152,7 @@ def test_two_states_that_lead_to_each_other_have_two_edges_side_by_side() -> Non
 
 
 def test_a_loop_starts_and_ends_on_the_right_side_of_its_node() -> None:
-    layout = lay_out_graph(drawn("a a again"))
+    layout = lay_out_graph(build_graph("a a again"))
     (route,) = layout.routes
     box = layout.boxes["a"]
     assert [x for x, _ in route.points] == [box.x + box.width] * 2
@@ -176,7 +176,7 @@ def test_many_nodes_without_edges_fill_rows() -> None:
 
 
 def test_parts_that_hang_together_stand_side_by_side() -> None:
-    layout = lay_out_graph(drawn("a b\nc d"))
+    layout = lay_out_graph(build_graph("a b\nc d"))
     assert layout.boxes["a"].y == layout.boxes["c"].y
     assert layout.boxes["a"].x < layout.boxes["c"].x
 

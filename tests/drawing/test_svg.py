@@ -11,7 +11,7 @@ from handrail.drawing.marks import NO_MARKS, RunMarks
 from handrail.drawing.style import GRAPH_STYLE
 from handrail.engine.decide import Availability, Exit, Reason, ReasonKind
 from helpers.drawings import svg
-from helpers.graphs import drawn
+from helpers.graphs import build_graph
 
 NS = "{http://www.w3.org/2000/svg}"
 HOSTILE = (
@@ -44,7 +44,7 @@ def classes(root: ET.Element, word: str) -> list[str]:
 
 
 def test_a_picture_has_a_title_a_role_and_a_group_for_every_node_and_edge() -> None:
-    root = picture(drawn("a b\nb done", initial="a"))
+    root = picture(build_graph("a b\nb done", initial="a"))
     assert root.get("role") == "img"
     assert root.findtext(f"{NS}title") == "test"
     assert [group.get("data-state") for group in root.iter(f"{NS}g") if group.get("data-state")] == [
@@ -57,19 +57,19 @@ def test_a_picture_has_a_title_a_role_and_a_group_for_every_node_and_edge() -> N
 
 
 def test_standing_alone_a_picture_brings_its_style_for_light_and_dark() -> None:
-    style = picture(drawn("a b")).findtext(f"{NS}style")
+    style = picture(build_graph("a b")).findtext(f"{NS}style")
     assert style is not None
     assert "prefers-color-scheme:dark" in style
 
 
 def test_embedded_a_picture_has_no_style_at_all() -> None:
-    root = picture(drawn("a b go\nb b\nrouter done", initial="a"), standalone=False)
+    root = picture(build_graph("a b go\nb b\nrouter done", initial="a"), standalone=False)
     assert not list(root.iter(f"{NS}style"))
     assert not [element for element in root.iter() if "style" in element.attrib]
 
 
 def test_a_picture_has_no_ids_so_that_two_fit_on_one_page() -> None:
-    assert not [element for element in picture(drawn("a b")).iter() if "id" in element.attrib]
+    assert not [element for element in picture(build_graph("a b")).iter() if "id" in element.attrib]
 
 
 def test_every_shape_is_drawn_in_its_own_way() -> None:
@@ -94,7 +94,7 @@ def test_the_states_of_a_run_are_marked() -> None:
         {("a", "b"): 3},
         (way("b", "c"), way("b", "d", Availability.SHUT, "plan.exists")),
     )
-    root = picture(drawn("a b\nb c\nb d\nd a"), marks)
+    root = picture(build_graph("a b\nb c\nb d\nd a"), marks)
     assert classes(root, "node") == ["state visited", "state current", "state possible", "state blocked"]
     assert classes(root, "edge") == ["walked", "open", "blocked", "back"]
     assert root.findtext(f"{NS}title") == "test, now at b"
@@ -106,7 +106,7 @@ def test_the_states_of_a_run_are_marked() -> None:
 
 def test_each_mark_has_a_sign_of_its_own_and_how_often_is_told_in_words() -> None:
     marks = RunMarks(("b",), {"a": 1, "b": 3}, ways=(way("b", "c"), way("b", "d", Availability.SHUT, "x")))
-    root = picture(drawn("a b\nb c\nb d"), marks)
+    root = picture(build_graph("a b\nb c\nb d"), marks)
     nodes = [group for group in root.iter(f"{NS}g") if group.get("class", "").startswith("node ")]
     assert [path.get("class") for node in nodes for path in node.iter(f"{NS}path")] == [
         "sign visited-sign",
@@ -132,7 +132,7 @@ def test_each_mark_has_a_sign_of_its_own_and_how_often_is_told_in_words() -> Non
 
 
 def test_a_state_that_was_entered_very_often_says_only_that() -> None:
-    root = picture(drawn("a b"), RunMarks(("b",), {"a": 4711}))
+    root = picture(build_graph("a b"), RunMarks(("b",), {"a": 4711}))
     (pill,) = (group for group in root.iter(f"{NS}g") if group.get("class") == "count")
     assert pill.findtext(f"{NS}text") == "99+"
 
@@ -142,7 +142,7 @@ def test_an_edge_says_what_keeps_it_shut_and_is_barred_where_it_begins() -> None
         way("b", "a", Availability.SHUT, "plan.exists", "task.exists"),
         way("b", "c", Availability.UNSURE, "x > 1"),
     )
-    graph, loop = drawn("a b\nb a\nb c\nb b"), way("b", "b", Availability.SHUT)
+    graph, loop = build_graph("a b\nb a\nb c\nb b"), way("b", "b", Availability.SHUT)
     root = picture(graph, RunMarks(("b",), {}, {("a", "b"): 2}, (*ways, loop)))
     edges = [group for group in root.iter(f"{NS}g") if group.get("class", "").startswith("edge")]
     assert [edge.findtext(f"{NS}title") for edge in edges] == [
@@ -158,7 +158,7 @@ def test_an_edge_says_what_keeps_it_shut_and_is_barred_where_it_begins() -> None
 
 def test_a_state_with_an_open_way_is_possible_whatever_else_is_shut() -> None:
     marks = RunMarks(("a",), ways=(way("a", "b", Availability.SHUT, "x"), way("a", "b"), way("a", "")))
-    root = picture(drawn("a b"), marks)
+    root = picture(build_graph("a b"), marks)
     assert classes(root, "node") == ["state current", "state possible"]
     assert classes(root, "edge") == ["open"]
     (edge,) = (group for group in root.iter(f"{NS}g") if group.get("class") == "edge open")
@@ -167,7 +167,7 @@ def test_a_state_with_an_open_way_is_possible_whatever_else_is_shut() -> None:
 
 def test_long_lists_of_states_are_told_with_how_many_more_there_are() -> None:
     names = [f"s{number:02d}" for number in range(15)]
-    root = picture(drawn("a b"), RunMarks(tuple(names)))
+    root = picture(build_graph("a b"), RunMarks(tuple(names)))
     first = "s00, s01, s02, s03, s04, s05, s06, s07, s08, s09, s10, s11"
     assert root.findtext(f"{NS}title") == f"test, now at {first} and 3 more"
 
@@ -212,7 +212,7 @@ def test_a_node_says_how_many_beside_it_are_not_drawn() -> None:
 
 
 def test_dark_and_light_can_be_chosen_by_the_page_too() -> None:
-    style = picture(drawn("a b")).findtext(f"{NS}style") or ""
+    style = picture(build_graph("a b")).findtext(f"{NS}style") or ""
     assert ':root[data-theme="dark"] .workflow-graph{' in style
     assert ':root:not([data-theme="light"]) .workflow-graph' in style
 
@@ -288,7 +288,7 @@ def test_any_name_and_label_give_a_well_formed_picture(name: str, label: str) ->
 
 
 def test_the_arrow_of_an_edge_points_at_its_target() -> None:
-    root = picture(drawn("a b\nb a"))
+    root = picture(build_graph("a b\nb a"))
     down, up = (element.get("d", "") for element in root.iter(f"{NS}path") if element.get("class") == "head")
     assert down.endswith("l-4.5 -8h9z")
     assert up.endswith("l-4.5 8h9z")

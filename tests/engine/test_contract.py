@@ -7,14 +7,14 @@ from handrail.engine.contract import Violation, find_schema_problem, find_violat
 from handrail.engine.facts import Value
 from handrail.engine.model import Contract, FactReading, Tool
 from handrail.engine.refusals import RefusalCode
-from helpers.workflows import output, refused, started, states, workflow
+from helpers.workflows import build_output, expect_refusal, list_open_states, load_valid_workflow, start_run
 
 PATCH: dict[str, Value] = {"type": "patch", "title": "The change", "content": "--- a"}
 ANYTHING = Contract(schema={"properties": {"extra": {}}})
 
 
 def broken(contract: Contract | None = None, /, **changes: Value) -> list[tuple[str, str]]:
-    found = find_violations(contract or Contract(), output(**changes))
+    found = find_violations(contract or Contract(), build_output(**changes))
     return [(violation.path, violation.message) for violation in found]
 
 
@@ -62,7 +62,7 @@ def test_an_optional_field_may_be_null(field: str) -> None:
     ],
 )
 def test_a_required_field_that_is_missing_or_null_is_told(field: str, message: str) -> None:
-    given = {name: value for name, value in output().items() if name != field}
+    given = {name: value for name, value in build_output().items() if name != field}
     assert find_violations(Contract(), given) == (Violation(field, message),)
     assert broken(**{field: None}) == [(field, message)]
 
@@ -305,9 +305,9 @@ steps:
 
 
 def test_an_output_that_breaks_the_contract_moves_nothing_and_names_each_path() -> None:
-    flow = workflow(STEP)
-    run = started(flow)
-    refusal = refused(flow, run, "continue", {}, **output(confidence=0.1, comment="x"))
+    flow = load_valid_workflow(STEP)
+    run = start_run(flow)
+    refusal = expect_refusal(flow, run, "continue", {}, **build_output(confidence=0.1, comment="x"))
     assert (refusal.code, refusal.rule) == (RefusalCode.CONTRACT, "mend")
     assert refusal.seen == (
         FactReading("output.comment", "x"),
@@ -316,45 +316,45 @@ def test_an_output_that_breaks_the_contract_moves_nothing_and_names_each_path() 
     )
     assert [line.split()[0] for line in refusal.needed] == ["comment", "artifacts", "confidence"]
     assert [option.trigger for option in refusal.next] == ["continue"]
-    assert states(run) == ["mend"]
+    assert list_open_states(run) == ["mend"]
 
 
 @pytest.mark.parametrize(
     ("given", "seen"),
     [
-        (output(artifacts=[PATCH, 5]), FactReading("output.artifacts[1]", 5)),
-        (output(artifacts=[{**PATCH, "title": ""}]), FactReading("output.artifacts[0].title", "")),
+        (build_output(artifacts=[PATCH, 5]), FactReading("output.artifacts[1]", 5)),
+        (build_output(artifacts=[{**PATCH, "title": ""}]), FactReading("output.artifacts[0].title", "")),
         (
-            output(artifacts=[{"type": "patch", "title": "t"}]),
+            build_output(artifacts=[{"type": "patch", "title": "t"}]),
             FactReading("output.artifacts[0].content", None),
         ),
-        (output(artifacts=[PATCH], summary=None), FactReading("output.summary", None)),
-        ({"a[b": 1, **output(artifacts=[PATCH])}, FactReading("output.a[b", None)),
-        ({"summary.x": 1, **output(artifacts=[PATCH])}, FactReading("output.summary.x", None)),
+        (build_output(artifacts=[PATCH], summary=None), FactReading("output.summary", None)),
+        ({"a[b": 1, **build_output(artifacts=[PATCH])}, FactReading("output.a[b", None)),
+        ({"summary.x": 1, **build_output(artifacts=[PATCH])}, FactReading("output.summary.x", None)),
     ],
 )
 def test_a_refusal_shows_what_stands_at_the_path(given: dict[str, Value], seen: FactReading) -> None:
-    flow = workflow(STEP)
-    assert refused(flow, started(flow), "continue", {}, **given).seen == (seen,)
+    flow = load_valid_workflow(STEP)
+    assert expect_refusal(flow, start_run(flow), "continue", {}, **given).seen == (seen,)
 
 
 def test_a_refusal_of_the_whole_output_shows_the_fields_given() -> None:
-    flow = workflow(STEP.replace("min_confidence: 0.5", "schema: {required: [verdict]}"))
-    refusal = refused(flow, started(flow), "continue", {}, **output(artifacts=[PATCH]))
+    flow = load_valid_workflow(STEP.replace("min_confidence: 0.5", "schema: {required: [verdict]}"))
+    refusal = expect_refusal(flow, start_run(flow), "continue", {}, **build_output(artifacts=[PATCH]))
     assert refusal.seen == (FactReading("output", ["artifacts", "confidence", "references", "summary"]),)
 
 
 def test_what_a_refusal_saw_can_be_written_down_even_if_the_output_cannot() -> None:
-    flow = workflow(STEP)
-    refusal = refused(flow, started(flow), "continue", {}, **output(summary="\ud800"))
+    flow = load_valid_workflow(STEP)
+    refusal = expect_refusal(flow, start_run(flow), "continue", {}, **build_output(summary="\ud800"))
     assert refusal.seen == (FactReading("output.summary", "<str that cannot be written down>"),)
     assert refusal.needed == ("summary must be a text without halves of characters",)
 
 
 def test_no_tool_of_the_same_name_gets_round_the_contract() -> None:
-    flow = workflow(STEP)
+    flow = load_valid_workflow(STEP)
     tricked = replace(flow, tools={"continue": Tool("continue", flow.place)})
-    assert refused(tricked, started(tricked), "continue").code == RefusalCode.CONTRACT
+    assert expect_refusal(tricked, start_run(tricked), "continue").code == RefusalCode.CONTRACT
 
 
 def test_a_schema_that_allows_no_other_field_does_not_forbid_the_common_ones() -> None:

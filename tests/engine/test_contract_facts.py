@@ -4,7 +4,14 @@ from handrail.engine.contract import COMMON_FACTS, declare_output_facts, read_ou
 from handrail.engine.facts import Value
 from handrail.engine.model import Contract, FactReading
 from handrail.engine.refusals import RefusalCode
-from helpers.workflows import moved, output, refused, started, states, workflow
+from helpers.workflows import (
+    build_output,
+    expect_refusal,
+    list_open_states,
+    load_valid_workflow,
+    move_run,
+    start_run,
+)
 
 SCHEMA: dict[str, Value] = {
     "properties": {
@@ -102,7 +109,7 @@ def test_a_schema_without_properties_or_required_is_read_all_the_same(schema: di
 
 
 def test_facts_are_read_from_an_output() -> None:
-    given = output(
+    given = build_output(
         artifacts=[{"type": "patch", "title": "t", "content": "c"}],
         confidence=1,
         sure=False,
@@ -151,14 +158,16 @@ steps:
     ],
 )
 def test_a_row_looks_at_the_output(given: dict[str, Value], expected: list[str]) -> None:
-    flow = workflow(FLOW)
-    assert states(moved(flow, started(flow), "continue", {}, **output(**given))) == expected
+    flow = load_valid_workflow(FLOW)
+    assert (
+        list_open_states(move_run(flow, start_run(flow), "continue", {}, **build_output(**given))) == expected
+    )
 
 
 def test_an_output_that_no_row_accepts_is_refused_with_each_line() -> None:
-    flow = workflow(FLOW)
-    refusal = refused(
-        flow, started(flow), "continue", {}, **output(count=1, hint="go", notes={"done": False})
+    flow = load_valid_workflow(FLOW)
+    refusal = expect_refusal(
+        flow, start_run(flow), "continue", {}, **build_output(count=1, hint="go", notes={"done": False})
     )
     assert (refusal.code, refusal.rule) == (RefusalCode.NOT_ACCEPTED, "look.1, look.2, look.3, look.4")
     assert refusal.seen == (
@@ -177,7 +186,7 @@ def test_an_output_that_no_row_accepts_is_refused_with_each_line() -> None:
 
 @pytest.mark.parametrize("notes", [{}, {"done": "yes"}, {"done": 1}, "done", [True]])
 def test_a_claim_of_the_wrong_shape_never_counts_as_true(notes: Value) -> None:
-    flow = workflow(FLOW)
-    refusal = refused(flow, started(flow), "continue", {}, **output(count=1, notes=notes))
+    flow = load_valid_workflow(FLOW)
+    refusal = expect_refusal(flow, start_run(flow), "continue", {}, **build_output(count=1, notes=notes))
     assert (refusal.code, refusal.rule) == (RefusalCode.GUARD_ERROR, "look.4")
     assert refusal.seen[0] == FactReading("output.notes", notes)

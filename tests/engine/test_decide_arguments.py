@@ -3,7 +3,14 @@ import pytest
 from handrail.engine.facts import Value
 from handrail.engine.model import Actor, Event, FactReading, Option
 from handrail.engine.refusals import RefusalCode
-from helpers.workflows import idle, moved, refused, started, states, workflow
+from helpers.workflows import (
+    create_idle_run,
+    expect_refusal,
+    list_open_states,
+    load_valid_workflow,
+    move_run,
+    start_run,
+)
 
 FLOW = """
 workflow: arguments
@@ -30,7 +37,7 @@ NAMES = "at, data, goal, labels, pace, share, size, way"
 
 
 def test_inputs_that_are_not_given_have_their_defaults() -> None:
-    assert started(workflow(FLOW), goal="mend").inputs == {
+    assert start_run(load_valid_workflow(FLOW), goal="mend").inputs == {
         "goal": "mend",
         "size": 3,
         "pace": "slow",
@@ -53,7 +60,7 @@ def test_inputs_are_kept_as_given() -> None:
         "at": "Away",
         "data": {"a": [None, 1.5]},
     }
-    assert started(workflow(FLOW), **given).inputs == given
+    assert start_run(load_valid_workflow(FLOW), **given).inputs == given
 
 
 @pytest.mark.parametrize(
@@ -82,8 +89,8 @@ def test_inputs_are_kept_as_given() -> None:
 def test_an_input_that_is_missing_unknown_or_wrong_is_refused(
     given: dict[str, Value], name: str, value: Value, needed: str
 ) -> None:
-    flow = workflow(FLOW)
-    refusal = refused(flow, idle(flow), Event("start", given))
+    flow = load_valid_workflow(FLOW)
+    refusal = expect_refusal(flow, create_idle_run(flow), Event("start", given))
     assert (refusal.code, refusal.rule) == (RefusalCode.ARGUMENTS, "start")
     assert (refusal.seen, refusal.needed) == ((FactReading(name, value),), (needed,))
     assert refusal.next == (Option("start", Actor.AGENT),)
@@ -101,26 +108,31 @@ def test_an_input_that_is_missing_unknown_or_wrong_is_refused(
     ],
 )
 def test_an_input_that_could_not_be_kept_is_refused_in_words_that_can(name: str, value: Value) -> None:
-    flow = workflow(FLOW)
-    refusal = refused(flow, idle(flow), Event("start", {"goal": "x", name: value}))
+    flow = load_valid_workflow(FLOW)
+    refusal = expect_refusal(flow, create_idle_run(flow), Event("start", {"goal": "x", name: value}))
     assert refusal.code == RefusalCode.ARGUMENTS
     assert refusal.seen == (FactReading(name, f"<{type(value).__name__} that cannot be written down>"),)
 
 
 def test_optional_inputs_may_be_null() -> None:
     given = {"goal": "x", "way": None, "share": None, "labels": None, "at": None, "data": None}
-    assert moved(workflow(FLOW), idle(workflow(FLOW)), Event("start", given)).inputs["way"] is None
+    assert (
+        move_run(
+            load_valid_workflow(FLOW), create_idle_run(load_valid_workflow(FLOW)), Event("start", given)
+        ).inputs["way"]
+        is None
+    )
 
 
 def test_everything_wrong_is_told_at_once() -> None:
-    flow = workflow(FLOW)
-    refusal = refused(flow, idle(flow), Event("start", {"b": 1, "a": 2, "size": "x"}))
+    flow = load_valid_workflow(FLOW)
+    refusal = expect_refusal(flow, create_idle_run(flow), Event("start", {"b": 1, "a": 2, "size": "x"}))
     assert [seen.fact for seen in refusal.seen] == ["a", "b", "goal", "size"]
 
 
 def test_a_workflow_without_inputs_takes_none() -> None:
-    flow = workflow("workflow: bare\nversion: 1\nauthority: sql\nstates: {Home: {}}")
-    refusal = refused(flow, idle(flow), Event("start", {"goal": "x"}))
+    flow = load_valid_workflow("workflow: bare\nversion: 1\nauthority: sql\nstates: {Home: {}}")
+    refusal = expect_refusal(flow, create_idle_run(flow), Event("start", {"goal": "x"}))
     assert refusal.needed == ("goal: one of no names at all",)
 
 
@@ -137,17 +149,17 @@ def test_a_workflow_without_inputs_takes_none() -> None:
     ],
 )
 def test_the_parameters_of_a_tool_are_checked(given: dict[str, Value], names: list[str]) -> None:
-    flow = workflow(FLOW)
-    refusal = refused(flow, started(flow, goal="x"), Event("note", given))
+    flow = load_valid_workflow(FLOW)
+    refusal = expect_refusal(flow, start_run(flow, goal="x"), Event("note", given))
     assert (refusal.code, refusal.rule) == (RefusalCode.ARGUMENTS, "note")
     assert [seen.fact for seen in refusal.seen] == names
     assert [option.trigger for option in refusal.next] == ["note", "plain"]
 
 
 def test_a_parameter_that_is_not_given_has_its_default() -> None:
-    flow = workflow(FLOW)
-    assert states(moved(flow, started(flow, goal="x"), "note", {}, text="hi")) == ["Away"]
-    refusal = refused(flow, started(flow, goal="x"), "note", {}, text="hi", count=2)
+    flow = load_valid_workflow(FLOW)
+    assert list_open_states(move_run(flow, start_run(flow, goal="x"), "note", {}, text="hi")) == ["Away"]
+    refusal = expect_refusal(flow, start_run(flow, goal="x"), "note", {}, text="hi", count=2)
     assert (refusal.code, refusal.seen) == (RefusalCode.NOT_ACCEPTED, (FactReading("event.count", 2),))
 
 
@@ -161,9 +173,9 @@ transitions: [{id: go, from: Home, trigger: go, to: Away}]
 
 
 def test_a_trigger_that_declares_nothing_takes_whatever_could_be_kept() -> None:
-    flow = workflow(FREE)
-    assert states(moved(flow, started(flow), "go", {}, tasks=[{"name": "x"}])) == ["Away"]
-    refusal = refused(flow, started(flow), "go", {}, tasks=[{"name": "\ud800"}, float("nan")])
+    flow = load_valid_workflow(FREE)
+    assert list_open_states(move_run(flow, start_run(flow), "go", {}, tasks=[{"name": "x"}])) == ["Away"]
+    refusal = expect_refusal(flow, start_run(flow), "go", {}, tasks=[{"name": "\ud800"}, float("nan")])
     assert (refusal.code, refusal.rule) == (RefusalCode.ARGUMENTS, "go")
     assert refusal.seen == (FactReading("go", "<dict that cannot be written down>"),)
     assert refusal.needed == (
@@ -174,8 +186,8 @@ def test_a_trigger_that_declares_nothing_takes_whatever_could_be_kept() -> None:
 
 @pytest.mark.parametrize("trigger", ["go", "pause", "abandon", "unknown"])
 def test_a_note_that_could_not_be_kept_is_refused_whatever_it_comes_with(trigger: str) -> None:
-    flow = workflow(FREE)
-    refusal = refused(flow, started(flow), Event(trigger, note="half \ud83d"))
+    flow = load_valid_workflow(FREE)
+    refusal = expect_refusal(flow, start_run(flow), Event(trigger, note="half \ud83d"))
     assert (refusal.code, refusal.rule) == (RefusalCode.ARGUMENTS, "event.note")
     assert refusal.seen == (FactReading("event.note", "<str that cannot be written down>"),)
     assert refusal.needed == ("event.note must be a text without halves of characters",)
@@ -183,6 +195,8 @@ def test_a_note_that_could_not_be_kept_is_refused_whatever_it_comes_with(trigger
 
 
 def test_a_tool_without_parameters_takes_none() -> None:
-    flow = workflow(FLOW)
-    assert refused(flow, started(flow, goal="x"), "plain", {}, text="hi").code == RefusalCode.ARGUMENTS
-    assert states(moved(flow, started(flow, goal="x"), "plain")) == ["Away"]
+    flow = load_valid_workflow(FLOW)
+    assert (
+        expect_refusal(flow, start_run(flow, goal="x"), "plain", {}, text="hi").code == RefusalCode.ARGUMENTS
+    )
+    assert list_open_states(move_run(flow, start_run(flow, goal="x"), "plain")) == ["Away"]

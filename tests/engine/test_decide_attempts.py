@@ -3,7 +3,16 @@ import pytest
 from handrail.engine.facts import PENDING
 from handrail.engine.model import Accepted, FactReading, Lifecycle, Run, Waiting, Workflow
 from handrail.engine.refusals import RefusalCode
-from helpers.workflows import GATED, moved, output, refused, send, started, states, workflow
+from helpers.workflows import (
+    GATED,
+    build_output,
+    expect_refusal,
+    list_open_states,
+    load_valid_workflow,
+    move_run,
+    send_event,
+    start_run,
+)
 
 FLOW = """
 workflow: tries
@@ -22,28 +31,28 @@ transitions:
 
 
 def used_up(flow: Workflow) -> Run:
-    run = moved(flow, started(flow), "go")
-    run = moved(flow, run, "again")
+    run = move_run(flow, start_run(flow), "go")
+    run = move_run(flow, run, "again")
     assert run.attempts == {"Home": 1, "Try": 2}
     return run
 
 
 def test_each_step_opened_in_a_state_is_an_attempt() -> None:
-    flow = workflow(FLOW)
-    run = moved(flow, moved(flow, started(flow), "go"), "again")
+    flow = load_valid_workflow(FLOW)
+    run = move_run(flow, move_run(flow, start_run(flow), "go"), "again")
     (step,) = run.open
     assert (step.number, step.attempt) == (3, 2)
 
 
 def test_a_row_for_the_case_is_taken_once_the_attempts_are_used_up() -> None:
-    flow = workflow(FLOW)
-    assert states(moved(flow, moved(flow, started(flow), "go"), "retry")) == ["Try"]
-    assert states(moved(flow, used_up(flow), "retry")) == ["Help"]
+    flow = load_valid_workflow(FLOW)
+    assert list_open_states(move_run(flow, move_run(flow, start_run(flow), "go"), "retry")) == ["Try"]
+    assert list_open_states(move_run(flow, used_up(flow), "retry")) == ["Help"]
 
 
 def test_without_such_a_row_the_run_fails_with_a_reason() -> None:
-    flow = workflow(FLOW)
-    decision = send(flow, used_up(flow), "again")
+    flow = load_valid_workflow(FLOW)
+    decision = send_event(flow, used_up(flow), "again")
     assert isinstance(decision, Accepted)
     assert (decision.run.lifecycle, decision.run.open) == (Lifecycle.FAILED, ())
     assert decision.run.reason == (
@@ -53,17 +62,17 @@ def test_without_such_a_row_the_run_fails_with_a_reason() -> None:
 
 
 def test_staying_is_no_attempt() -> None:
-    flow = workflow(FLOW)
+    flow = load_valid_workflow(FLOW)
     run = used_up(flow)
     for _ in range(5):
-        run = moved(flow, run, "stay")
-    assert (states(run), run.attempts["Try"]) == (["Try"], 2)
+        run = move_run(flow, run, "stay")
+    assert (list_open_states(run), run.attempts["Try"]) == (["Try"], 2)
 
 
 def test_attempts_count_over_the_whole_run_whichever_way_the_state_is_reached() -> None:
-    flow = workflow(FLOW)
-    run = moved(flow, used_up(flow), "back")
-    assert moved(flow, run, "go").lifecycle == Lifecycle.FAILED
+    flow = load_valid_workflow(FLOW)
+    run = move_run(flow, used_up(flow), "back")
+    assert move_run(flow, run, "go").lifecycle == Lifecycle.FAILED
 
 
 ASKED = """
@@ -86,40 +95,44 @@ steps:
 
 
 def judging(flow: Workflow) -> Run:
-    return moved(flow, started(flow), "continue", {}, **output())
+    return move_run(flow, start_run(flow), "continue", {}, **build_output())
 
 
 def test_an_output_that_the_row_to_a_used_up_state_does_not_accept_is_told_by_that_line_too() -> None:
-    flow = workflow(ASKED, GATED)
-    refusal = refused(flow, judging(flow), "continue", {"tests.pass": True}, **output(verdict="unsure"))
+    flow = load_valid_workflow(ASKED, GATED)
+    refusal = expect_refusal(
+        flow, judging(flow), "continue", {"tests.pass": True}, **build_output(verdict="unsure")
+    )
     assert (refusal.code, refusal.rule) == (RefusalCode.NOT_ACCEPTED, "judge.2, judge.1")
     assert refusal.seen == (FactReading("output.verdict", "unsure"),)
     assert refusal.needed == ('output.verdict = "good"', 'output.verdict = "again"')
 
 
 def test_a_run_waits_before_it_fails_if_that_hangs_on_a_fact_to_come() -> None:
-    flow = workflow(ASKED, GATED)
+    flow = load_valid_workflow(ASKED, GATED)
     run = judging(flow)
-    decision = send(flow, run, "continue", {"tests.pass": PENDING}, **output(verdict="again"))
+    decision = send_event(flow, run, "continue", {"tests.pass": PENDING}, **build_output(verdict="again"))
     assert isinstance(decision, Waiting)
     assert (decision.rule, decision.waits_for) == ("judge.1", ("tests.pass",))
     assert (
-        moved(flow, run, "continue", {"tests.pass": True}, **output(verdict="again")).lifecycle
+        move_run(flow, run, "continue", {"tests.pass": True}, **build_output(verdict="again")).lifecycle
         == Lifecycle.FAILED
     )
 
 
 def test_a_guard_that_goes_wrong_on_the_way_to_a_used_up_state_is_an_error() -> None:
-    flow = workflow(ASKED, GATED)
-    refusal = refused(flow, judging(flow), "continue", {"tests.pass": "yes"}, **output(verdict="again"))
+    flow = load_valid_workflow(ASKED, GATED)
+    refusal = expect_refusal(
+        flow, judging(flow), "continue", {"tests.pass": "yes"}, **build_output(verdict="again")
+    )
     assert (refusal.code, refusal.rule) == (RefusalCode.GUARD_ERROR, "judge.1")
 
 
 def test_another_row_is_taken_whatever_the_row_to_a_used_up_state_says() -> None:
-    flow = workflow(ASKED, GATED)
+    flow = load_valid_workflow(ASKED, GATED)
     given = {"tests.pass": PENDING}
     assert (
-        moved(flow, judging(flow), "continue", given, **output(verdict="good")).lifecycle
+        move_run(flow, judging(flow), "continue", given, **build_output(verdict="good")).lifecycle
         == Lifecycle.COMPLETED
     )
 
@@ -146,47 +159,47 @@ transitions:
 
 
 def spent(flow: Workflow) -> Run:
-    return moved(flow, moved(flow, started(flow), "go", {"plan.exists": False}), "home")
+    return move_run(flow, move_run(flow, start_run(flow), "go", {"plan.exists": False}), "home")
 
 
 def test_a_cap_behind_a_router_makes_the_router_take_its_next_row() -> None:
-    flow = workflow(THROUGH)
-    assert states(moved(flow, spent(flow), "go", {"plan.exists": True})) == ["Other"]
+    flow = load_valid_workflow(THROUGH)
+    assert list_open_states(move_run(flow, spent(flow), "go", {"plan.exists": True})) == ["Other"]
 
 
 def test_a_cap_behind_a_router_without_another_row_fails_the_run_as_it_was() -> None:
-    flow = workflow(THROUGH)
-    run = moved(flow, spent(flow), "go", {"plan.exists": False})
+    flow = load_valid_workflow(THROUGH)
+    run = move_run(flow, spent(flow), "go", {"plan.exists": False})
     assert (run.lifecycle, run.open) == (Lifecycle.FAILED, ())
     assert run.reason.startswith("row `try` leads to a state whose attempts are used up")
     assert (run.vars, run.steps) == (spent(flow).vars, 3)
 
 
 def test_a_cap_holds_for_a_state_reached_through_a_variable() -> None:
-    flow = workflow(THROUGH)
-    run = moved(flow, spent(flow), "jump")
+    flow = load_valid_workflow(THROUGH)
+    run = move_run(flow, spent(flow), "jump")
     assert run.lifecycle == Lifecycle.FAILED
     assert run.reason.startswith("row `jump` leads")
 
 
 def test_a_cap_holds_for_a_variable_set_on_the_way_and_the_run_fails_with_what_it_held_before() -> None:
-    flow = workflow(THROUGH)
-    assert states(moved(flow, started(flow), "slip")) == ["Try"]
-    run = moved(flow, moved(flow, started(flow), "shut"), "home")
-    failed = moved(flow, run, "slip")
+    flow = load_valid_workflow(THROUGH)
+    assert list_open_states(move_run(flow, start_run(flow), "slip")) == ["Try"]
+    run = move_run(flow, move_run(flow, start_run(flow), "shut"), "home")
+    failed = move_run(flow, run, "slip")
     assert (failed.lifecycle, failed.vars) == (Lifecycle.FAILED, {"back": None})
     assert failed.reason.startswith("row `leap` leads")
 
 
 def test_a_row_that_refuses_is_a_row_for_the_case_too() -> None:
-    flow = workflow(THROUGH)
-    refusal = refused(flow, spent(flow), "shut")
+    flow = load_valid_workflow(THROUGH)
+    refusal = expect_refusal(flow, spent(flow), "shut")
     assert (refusal.code, refusal.rule) == (RefusalCode.REFUSED, "too")
 
 
 @pytest.mark.parametrize("cap", [1, 2, 5])
 def test_a_state_is_entered_exactly_as_often_as_its_cap_says(cap: int) -> None:
-    flow = workflow(
+    flow = load_valid_workflow(
         f"""
 workflow: capped
 version: 1
@@ -195,8 +208,8 @@ states: {{Try: {{attempts: {cap}}}}}
 transitions: [{{id: again, from: Try, trigger: again, to: Try}}]
 """
     )
-    run = started(flow)
+    run = start_run(flow)
     entered = 1
-    while (run := moved(flow, run, "again")).lifecycle == Lifecycle.RUNNING:
+    while (run := move_run(flow, run, "again")).lifecycle == Lifecycle.RUNNING:
         entered += 1
     assert entered == cap

@@ -3,7 +3,7 @@ import pytest
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Accepted, Actor, Describe, Event, FactReading, Lifecycle, Move, Option
 from handrail.engine.refusals import RefusalCode
-from helpers.workflows import moved, refused, send, started, workflow
+from helpers.workflows import expect_refusal, load_valid_workflow, move_run, send_event, start_run
 
 FLOW = """
 workflow: derived
@@ -30,13 +30,13 @@ def drafted(stage: Value, now: Value = "empty") -> dict[str, Value]:
 
 
 def test_a_derived_run_starts_without_a_step() -> None:
-    run = started(workflow(FLOW))
+    run = start_run(load_valid_workflow(FLOW))
     assert (run.lifecycle, run.open, run.steps, run.attempts) == (Lifecycle.RUNNING, (), 0, {})
 
 
 def test_the_state_is_the_fact_before_and_after_and_is_never_stored() -> None:
-    flow = workflow(FLOW)
-    decision = send(flow, started(flow), "plan", drafted("planned"))
+    flow = load_valid_workflow(FLOW)
+    decision = send_event(flow, start_run(flow), "plan", drafted("planned"))
     assert isinstance(decision, Accepted)
     assert decision.moves == (Move("plan", "empty", "planned"),)
     assert decision.effects == (Describe("edited.text"),)
@@ -45,50 +45,55 @@ def test_the_state_is_the_fact_before_and_after_and_is_never_stored() -> None:
 
 
 def test_a_row_that_stays_moves_from_the_state_to_itself() -> None:
-    flow = workflow(FLOW)
-    decision = send(flow, started(flow), "look", {"plan.stage": "planned"})
+    flow = load_valid_workflow(FLOW)
+    decision = send_event(flow, start_run(flow), "look", {"plan.stage": "planned"})
     assert isinstance(decision, Accepted)
-    assert (decision.moves, decision.run) == ((Move("look", "planned", "planned"),), started(flow))
+    assert (decision.moves, decision.run) == ((Move("look", "planned", "planned"),), start_run(flow))
 
 
 def test_a_cap_cannot_be_used_up_where_no_step_is_stored() -> None:
-    flow = workflow(FLOW)
-    run = started(flow)
+    flow = load_valid_workflow(FLOW)
+    run = start_run(flow)
     for _ in range(3):
-        run = moved(flow, run, "plan", drafted("planned", now="planned"))
+        run = move_run(flow, run, "plan", drafted("planned", now="planned"))
     assert run.lifecycle == Lifecycle.RUNNING
 
 
 @pytest.mark.parametrize("value", ["gone", "", "EMPTY", 3, True, None, PENDING])
 def test_a_value_that_is_no_state_is_told_and_never_guessed(value: Value) -> None:
-    refusal = refused(workflow(FLOW), started(workflow(FLOW)), "look", {"plan.stage": value})
+    refusal = expect_refusal(
+        load_valid_workflow(FLOW), start_run(load_valid_workflow(FLOW)), "look", {"plan.stage": value}
+    )
     assert (refusal.code, refusal.rule) == (RefusalCode.UNKNOWN_STATE, "states")
     assert refusal.seen == (FactReading("plan.stage", value),)
     assert refusal.next == ()
 
 
 def test_a_fact_that_was_not_read_is_no_state_whatever_states_are_called() -> None:
-    flow = workflow(FLOW)
-    refusal = refused(flow, started(flow), "look", {})
+    flow = load_valid_workflow(FLOW)
+    refusal = expect_refusal(flow, start_run(flow), "look", {})
     assert (refusal.code, refusal.seen) == (RefusalCode.UNKNOWN_STATE, (FactReading("plan.stage", None),))
 
 
 @pytest.mark.parametrize("stage", ["gone", None])
 def test_a_draft_that_leads_to_no_state_is_refused(stage: Value) -> None:
-    flow = workflow(FLOW)
-    refusal = refused(flow, started(flow), "plan", drafted(stage))
+    flow = load_valid_workflow(FLOW)
+    refusal = expect_refusal(flow, start_run(flow), "plan", drafted(stage))
     assert (refusal.code, refusal.rule) == (RefusalCode.NO_TARGET, "plan")
     assert refusal.seen == (FactReading("target", stage),)
     assert refusal.next == (Option("plan", Actor.AGENT),)
 
 
 def test_a_state_that_ends_the_way_knows_no_trigger() -> None:
-    flow = workflow(FLOW)
-    assert refused(flow, started(flow), "plan", {"plan.stage": "sealed"}).code == RefusalCode.NO_ROW
+    flow = load_valid_workflow(FLOW)
+    assert expect_refusal(flow, start_run(flow), "plan", {"plan.stage": "sealed"}).code == RefusalCode.NO_ROW
 
 
 def test_no_numbered_step_can_be_meant() -> None:
-    refusal = refused(
-        workflow(FLOW), started(workflow(FLOW)), Event("look", step=4), {"plan.stage": "planned"}
+    refusal = expect_refusal(
+        load_valid_workflow(FLOW),
+        start_run(load_valid_workflow(FLOW)),
+        Event("look", step=4),
+        {"plan.stage": "planned"},
     )
     assert (refusal.code, refusal.needed) == (RefusalCode.WHICH_STEP, ("one of 0",))

@@ -6,7 +6,7 @@ from handrail.engine.decide import Availability, Exit, find_exits
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Lifecycle, Run, Step, Workflow
 from helpers.drawings import T
-from helpers.workflows import GATED, idle, moved, started, workflow
+from helpers.workflows import GATED, create_idle_run, load_valid_workflow, move_run, start_run
 
 FLOW = """
 workflow: ways
@@ -60,13 +60,13 @@ OPEN, UNSURE, SHUT = Availability.OPEN, Availability.UNSURE, Availability.SHUT
 
 
 def flow() -> Workflow:
-    return workflow(FLOW, GATED)
+    return load_valid_workflow(FLOW, GATED)
 
 
 def told(trigger: str, run: Run | None = None, **changes: Value) -> list[tuple[str, str, Availability, str]]:
     """The ways by a trigger: the row, where it leads, how it stands with it, and why."""
     facts = {**FACTS, **{name.replace("__", "."): value for name, value in changes.items()}}
-    found = find_exits(flow(), run or started(flow()), facts)
+    found = find_exits(flow(), run or start_run(flow()), facts)
     first = [way for way in found if way.trigger == trigger]
     behind = found[found.index(first[-1]) + 1 :] if first else ()
     routed = [way for way in behind if way.trigger is None] if trigger == "sort" else []
@@ -81,7 +81,7 @@ def test_a_row_without_guards_is_open() -> None:
 
 
 def test_a_way_says_where_it_begins() -> None:
-    assert find_exits(flow(), started(flow()), FACTS)[0] == Exit("Home", "Away", "plain", "plain", OPEN)
+    assert find_exits(flow(), start_run(flow()), FACTS)[0] == Exit("Home", "Away", "plain", "plain", OPEN)
 
 
 def test_a_row_is_shut_by_the_guards_that_fail_and_only_by_them() -> None:
@@ -124,12 +124,12 @@ def test_a_guard_that_goes_wrong_shuts_its_row_and_those_after_it() -> None:
 
 def test_a_way_back_is_shut_until_the_variable_holds_a_state() -> None:
     assert told("gone") == [("gone", "", SHUT, "`back` holds no state")]
-    filled = moved(flow(), started(flow()), "fill", FACTS)
+    filled = move_run(flow(), start_run(flow()), "fill", FACTS)
     assert told("gone", filled) == [("gone", "Home", OPEN, "")]
 
 
 def test_a_way_back_to_a_state_that_is_not_known_yet_is_unsure() -> None:
-    run = replace(started(flow()), vars={"back": PENDING})
+    run = replace(start_run(flow()), vars={"back": PENDING})
     assert told("gone", run) == [("gone", "", UNSURE, "where it leads")]
 
 
@@ -142,8 +142,8 @@ def test_a_row_that_stays_is_a_way_to_where_the_run_is() -> None:
 
 
 def test_a_state_whose_attempts_are_used_up_is_shut_and_does_not_shut_what_comes_after() -> None:
-    there = moved(flow(), started(flow()), "plain", FACTS)
-    again = moved(flow(), there, "plain", FACTS)
+    there = move_run(flow(), start_run(flow()), "plain", FACTS)
+    again = move_run(flow(), there, "plain", FACTS)
     reason = "the attempts of `Away` are used up"
     assert told("late", again) == [("late", "Away", SHUT, reason), ("later", "Done", OPEN, "")]
 
@@ -162,7 +162,7 @@ def test_ways_go_on_through_routers_with_what_the_row_sets_and_pass_each_once() 
 
 
 def test_the_ways_of_steps_side_by_side_are_told_one_after_the_other() -> None:
-    run = replace(started(flow()), open=(Step(1, "Away", 1), Step(2, "Away", 1), Step(3, "Home", 1)))
+    run = replace(start_run(flow()), open=(Step(1, "Away", 1), Step(2, "Away", 1), Step(3, "Home", 1)))
     first = find_exits(flow(), run, FACTS)[:2]
     assert [(way.source, way.row) for way in first] == [("Away", "leave"), ("Home", "plain")]
 
@@ -194,11 +194,11 @@ transitions:
 
 
 def test_ways_lead_through_the_routers_of_sub_workflows_and_each_has_its_own_variables() -> None:
-    outer = workflow(OUTER, GATED, {"sub": SUB})
+    outer = load_valid_workflow(OUTER, GATED, {"sub": SUB})
     first = "row `Part/same` comes first if it can be taken"
     assert [
         (way.row, way.target, way.prospect, explain_reasons(T, way.why))
-        for way in find_exits(outer, started(outer), {})
+        for way in find_exits(outer, start_run(outer), {})
     ] == [
         ("Part/go", "Part/Sort", OPEN, ()),
         ("Part/same", "Part/In", UNSURE, ('run.vars.kind == "same"',)),
@@ -210,7 +210,7 @@ def test_ways_lead_through_the_routers_of_sub_workflows_and_each_has_its_own_var
 
 
 def test_every_way_of_a_run_that_rests_is_shut_by_that() -> None:
-    run = replace(started(flow()), lifecycle=Lifecycle.PAUSED)
+    run = replace(start_run(flow()), lifecycle=Lifecycle.PAUSED)
     assert {(way.prospect, explain_reasons(T, way.why)) for way in find_exits(flow(), run, FACTS)} == {
         (SHUT, ("the run is paused",))
     }
@@ -218,4 +218,4 @@ def test_every_way_of_a_run_that_rests_is_shut_by_that() -> None:
 
 @pytest.mark.parametrize("lifecycle", [Lifecycle.IDLE, Lifecycle.COMPLETED])
 def test_a_run_without_an_open_step_has_no_ways(lifecycle: Lifecycle) -> None:
-    assert find_exits(flow(), replace(idle(flow()), lifecycle=lifecycle), FACTS) == ()
+    assert find_exits(flow(), replace(create_idle_run(flow()), lifecycle=lifecycle), FACTS) == ()

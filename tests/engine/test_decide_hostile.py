@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Accepted, Actor, Event, Refused, Waiting
 from handrail.stores.sql.rows import decode_run, encode_run
-from helpers.workflows import GATED, output, send, started, workflow
+from helpers.workflows import GATED, build_output, load_valid_workflow, send_event, start_run
 
 pytestmark = pytest.mark.unmeasured
 
-FLOW = workflow(
+FLOW = load_valid_workflow(
     """
 workflow: hostile
 version: 1
@@ -68,7 +68,7 @@ FIELDS = (
     "odd",
 )
 ANY_OUTPUTS = st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=3).map(
-    lambda changes: output(artifacts=[PATCH], sure=True) | changes
+    lambda changes: build_output(artifacts=[PATCH], sure=True) | changes
 )
 ANY_ARGUMENTS = st.dictionaries(st.sampled_from(["text", "count", "data", "at", "by"]), VALUES, max_size=4)
 EVENTS = st.one_of(
@@ -94,10 +94,10 @@ WORLDS = st.fixed_dictionaries(
 def test_whatever_comes_is_answered_and_the_answer_can_be_written_down(
     turns: list[tuple[Event, dict[str, Value]]],
 ) -> None:
-    run = started(FLOW)
+    run = start_run(FLOW)
     for event, facts in turns:
-        decision = send(FLOW, run, event, facts)
-        assert decision == send(FLOW, run, event, facts)
+        decision = send_event(FLOW, run, event, facts)
+        assert decision == send_event(FLOW, run, event, facts)
         match decision:
             case Accepted() | Waiting():
                 run = decision.run

@@ -5,9 +5,9 @@ import pytest
 from handrail.engine.decide import is_message_only
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Waiting
-from helpers.workflows import GATED, send, started, workflow
+from helpers.workflows import GATED, load_valid_workflow, send_event, start_run
 
-FLOW = workflow(
+FLOW = load_valid_workflow(
     """
 workflow: asked
 version: 1
@@ -28,21 +28,21 @@ transitions:
     [("ask", True, True), ("ask", False, False), ("ask", PENDING, False), ("end", True, False)],
 )
 def test_only_a_row_that_says_so_only_says_something(trigger: str, passes: Value, *, expected: bool) -> None:
-    run = started(FLOW)
+    run = start_run(FLOW)
 
-    assert is_message_only(FLOW, run, send(FLOW, run, trigger, {"tests.pass": passes})) is expected
+    assert is_message_only(FLOW, run, send_event(FLOW, run, trigger, {"tests.pass": passes})) is expected
 
 
 def test_a_refusal_does_not_only_say_something() -> None:
-    run = started(FLOW)
+    run = start_run(FLOW)
 
-    assert not is_message_only(FLOW, run, send(FLOW, run, "nobody", {"tests.pass": True}))
+    assert not is_message_only(FLOW, run, send_event(FLOW, run, "nobody", {"tests.pass": True}))
 
 
 def test_a_run_that_waited_for_the_answer_no_longer_waits_and_that_is_kept() -> None:
-    waits = send(FLOW, started(FLOW), "ask", {"tests.pass": PENDING})
+    waits = send_event(FLOW, start_run(FLOW), "ask", {"tests.pass": PENDING})
     assert isinstance(waits, Waiting)
 
-    decision = send(FLOW, waits.run, "ask", {"tests.pass": True})
+    decision = send_event(FLOW, waits.run, "ask", {"tests.pass": True})
 
     assert not is_message_only(FLOW, waits.run, decision)

@@ -4,7 +4,16 @@ from msgspec.structs import replace
 from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Actor, Event, FactReading, Lifecycle, Move, Option, Write
 from handrail.engine.refusals import RefusalCode
-from helpers.workflows import GATED, idle, moved, refused, send, started, states, workflow
+from helpers.workflows import (
+    GATED,
+    create_idle_run,
+    expect_refusal,
+    list_open_states,
+    load_valid_workflow,
+    move_run,
+    send_event,
+    start_run,
+)
 
 FLOW = """
 workflow: routed
@@ -42,8 +51,8 @@ CODE = {"item.type": "code", "plan.exists": True, "criteria.total": 1}
 
 
 def test_routers_are_walked_at_once_with_effects_and_texts_in_order() -> None:
-    flow = workflow(FLOW)
-    decision = send(flow, started(flow), "go", CODE)
+    flow = load_valid_workflow(FLOW)
+    decision = send_event(flow, start_run(flow), "go", CODE)
     assert isinstance(decision, Accepted)
     assert decision.moves == (
         Move("go", "Home", "kind"),
@@ -52,12 +61,12 @@ def test_routers_are_walked_at_once_with_effects_and_texts_in_order() -> None:
     )
     assert decision.says == ("off", "first", "second")
     assert decision.effects == (Write("a.md", template="off"), Write("b.md", template="first"))
-    assert states(decision.run) == ["Small"]
+    assert list_open_states(decision.run) == ["Small"]
 
 
 def test_a_router_opens_no_step_and_counts_no_attempt() -> None:
-    flow = workflow(FLOW)
-    run = moved(flow, started(flow), "go", CODE)
+    flow = load_valid_workflow(FLOW)
+    run = move_run(flow, start_run(flow), "go", CODE)
     assert (run.steps, run.attempts) == (2, {"Home": 1, "Small": 1})
     assert run.vars == {"seen": "sized", "back": "kind"}
 
@@ -71,13 +80,13 @@ def test_a_router_opens_no_step_and_counts_no_attempt() -> None:
     ],
 )
 def test_a_router_leads_where_its_facts_say(changes: dict[str, Value], expected: str) -> None:
-    flow = workflow(FLOW)
-    assert states(moved(flow, started(flow), "go", {**CODE, **changes})) == [expected]
+    flow = load_valid_workflow(FLOW)
+    assert list_open_states(move_run(flow, start_run(flow), "go", {**CODE, **changes})) == [expected]
 
 
 def test_a_router_of_which_no_row_holds_refuses_and_changes_nothing() -> None:
-    flow = workflow(FLOW)
-    refusal = refused(flow, started(flow), "go", {**CODE, "plan.exists": False})
+    flow = load_valid_workflow(FLOW)
+    refusal = expect_refusal(flow, start_run(flow), "go", {**CODE, "plan.exists": False})
     assert (refusal.code, refusal.rule) == (RefusalCode.ROUTER_STUCK, "bug, sized")
     assert refusal.seen == (FactReading("item.type", "code"), FactReading("plan.exists", value=False))
     assert refusal.needed == ('item.type = "bugfix"', "plan.exists = true")
@@ -85,13 +94,13 @@ def test_a_router_of_which_no_row_holds_refuses_and_changes_nothing() -> None:
 
 
 def test_a_guard_that_goes_wrong_in_a_router_refuses_and_changes_nothing() -> None:
-    flow = workflow(FLOW)
-    refusal = refused(flow, started(flow), "go", {**CODE, "criteria.total": "many"})
+    flow = load_valid_workflow(FLOW)
+    refusal = expect_refusal(flow, start_run(flow), "go", {**CODE, "criteria.total": "many"})
     assert (refusal.code, refusal.rule) == (RefusalCode.GUARD_ERROR, "small")
 
 
 def test_a_router_without_rows_refuses_by_its_name() -> None:
-    flow = workflow(
+    flow = load_valid_workflow(
         """
 workflow: bare
 version: 1
@@ -100,7 +109,7 @@ states: {Home: {}, nowhere: {router: true}}
 transitions: [{id: go, from: Home, trigger: go, to: nowhere}]
 """
     )
-    refusal = refused(flow, started(flow), "go")
+    refusal = expect_refusal(flow, start_run(flow), "go")
     assert (refusal.code, refusal.rule) == (RefusalCode.ROUTER_STUCK, "nowhere")
     assert refusal.seen == (FactReading("run.state", "nowhere"),)
     assert refusal.needed == ("a row that leaves the router",)
@@ -124,21 +133,21 @@ transitions:
 
 @pytest.mark.parametrize(("trigger", "router"), [("go", "one"), ("spin", "self")])
 def test_a_router_that_is_reached_twice_refuses_and_changes_nothing(trigger: str, router: str) -> None:
-    flow = workflow(LOOP)
-    run = started(flow)
-    refusal = refused(flow, run, trigger, {"plan.exists": False})
+    flow = load_valid_workflow(LOOP)
+    run = start_run(flow)
+    refusal = expect_refusal(flow, run, trigger, {"plan.exists": False})
     assert (refusal.code, refusal.rule) == (RefusalCode.ROUTER_LOOP, router)
     assert refusal.seen == (FactReading("run.state", router),)
     assert refusal.needed == ("a way that leaves the routers",)
-    assert (run.vars, states(run)) == ({"tries": ""}, ["Home"])
+    assert (run.vars, list_open_states(run)) == ({"tries": ""}, ["Home"])
 
 
 def test_the_same_router_may_be_reached_in_the_next_turn_again() -> None:
-    flow = workflow(LOOP)
-    run = moved(flow, started(flow), "go", {"plan.exists": True})
-    assert states(run) == ["Away"]
-    home = replace(run, open=started(flow).open)
-    assert states(moved(flow, home, "go", {"plan.exists": True})) == ["Away"]
+    flow = load_valid_workflow(LOOP)
+    run = move_run(flow, start_run(flow), "go", {"plan.exists": True})
+    assert list_open_states(run) == ["Away"]
+    home = replace(run, open=start_run(flow).open)
+    assert list_open_states(move_run(flow, home, "go", {"plan.exists": True})) == ["Away"]
 
 
 FIRST = """
@@ -155,19 +164,21 @@ transitions:
 
 
 def test_a_workflow_may_begin_with_a_router() -> None:
-    flow = workflow(FIRST, GATED)
-    run = moved(flow, idle(flow), Event("start", {"size": "small"}), {"tests.pass": True})
-    assert (run.lifecycle, states(run), run.steps) == (Lifecycle.RUNNING, ["Small"], 1)
+    flow = load_valid_workflow(FIRST, GATED)
+    run = move_run(flow, create_idle_run(flow), Event("start", {"size": "small"}), {"tests.pass": True})
+    assert (run.lifecycle, list_open_states(run), run.steps) == (Lifecycle.RUNNING, ["Small"], 1)
 
 
 def test_a_workflow_may_end_as_soon_as_it_begins() -> None:
-    flow = workflow(FIRST, GATED)
-    run = moved(flow, idle(flow), Event("start", {"size": "large"}), {"tests.pass": True})
+    flow = load_valid_workflow(FIRST, GATED)
+    run = move_run(flow, create_idle_run(flow), Event("start", {"size": "large"}), {"tests.pass": True})
     assert (run.lifecycle, run.open, run.steps) == (Lifecycle.COMPLETED, (), 0)
 
 
 def test_a_run_that_finds_no_way_out_of_its_first_router_has_not_started() -> None:
-    flow = workflow(FIRST, GATED)
-    refusal = refused(flow, idle(flow), Event("start", {"size": "small"}), {"tests.pass": False})
+    flow = load_valid_workflow(FIRST, GATED)
+    refusal = expect_refusal(
+        flow, create_idle_run(flow), Event("start", {"size": "small"}), {"tests.pass": False}
+    )
     assert (refusal.code, refusal.rule) == (RefusalCode.ROUTER_STUCK, "little, much")
     assert refusal.next == (Option("start", Actor.AGENT),)

@@ -3,7 +3,15 @@ import pytest
 from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Actor, Archive, Event, FactReading, Move, Option, Run, Write
 from handrail.engine.refusals import RefusalCode
-from helpers.workflows import GATED, moved, refused, send, started, states, workflow
+from helpers.workflows import (
+    GATED,
+    expect_refusal,
+    list_open_states,
+    load_valid_workflow,
+    move_run,
+    send_event,
+    start_run,
+)
 
 ROWS = """
 workflow: rows
@@ -27,7 +35,7 @@ def facts(*true: str) -> dict[str, Value]:
 
 
 def home() -> Run:
-    return started(workflow(ROWS))
+    return start_run(load_valid_workflow(ROWS))
 
 
 @pytest.mark.parametrize(
@@ -42,11 +50,13 @@ def home() -> Run:
     ],
 )
 def test_the_first_row_whose_guards_hold_is_the_row(true: tuple[str, ...], where: str, expected: str) -> None:
-    assert states(moved(workflow(ROWS), home(), "go", facts(*true), where=where)) == [expected]
+    assert list_open_states(move_run(load_valid_workflow(ROWS), home(), "go", facts(*true), where=where)) == [
+        expected
+    ]
 
 
 def test_a_row_that_is_taken_is_told_with_its_move_and_its_text() -> None:
-    decision = send(workflow(ROWS), home(), "go", facts("plan.exists"), where="left")
+    decision = send_event(load_valid_workflow(ROWS), home(), "go", facts("plan.exists"), where="left")
     assert isinstance(decision, Accepted)
     assert decision.moves == (Move("left", "Home", "Left"),)
     assert decision.says == ("yes",)
@@ -54,15 +64,17 @@ def test_a_row_that_is_taken_is_told_with_its_move_and_its_text() -> None:
 
 
 def test_a_row_that_refuses_says_its_text_and_what_it_saw() -> None:
-    flow = workflow(ROWS)
-    refusal = refused(flow, home(), "go", facts("results.exists", "task.exists", "plan.exists"), where="left")
+    flow = load_valid_workflow(ROWS)
+    refusal = expect_refusal(
+        flow, home(), "go", facts("results.exists", "task.exists", "plan.exists"), where="left"
+    )
     assert (refusal.code, refusal.rule, refusal.say) == (RefusalCode.REFUSED, "shut", "no")
     assert refusal.seen == (FactReading("results.exists", value=True), FactReading("task.exists", value=True))
     assert refusal.next == (Option("ask", Actor.PERSON),)
 
 
 def test_without_an_open_row_each_line_that_failed_is_told() -> None:
-    refusal = refused(workflow(ROWS), home(), "go", facts("results.exists"), where="left")
+    refusal = expect_refusal(load_valid_workflow(ROWS), home(), "go", facts("results.exists"), where="left")
     assert (refusal.code, refusal.rule) == (RefusalCode.NOT_NOW, "shut, left, right, late")
     assert refusal.seen == (
         FactReading("task.exists", value=False),
@@ -74,13 +86,13 @@ def test_without_an_open_row_each_line_that_failed_is_told() -> None:
 
 
 def test_what_came_with_the_event_is_looked_at_only_if_a_row_is_open() -> None:
-    flow = workflow(ROWS)
-    assert refused(flow, home(), "go", facts(), where=5).code == RefusalCode.NOT_NOW
-    assert refused(flow, home(), "go", facts("plan.exists"), where=5).code == RefusalCode.ARGUMENTS
+    flow = load_valid_workflow(ROWS)
+    assert expect_refusal(flow, home(), "go", facts(), where=5).code == RefusalCode.NOT_NOW
+    assert expect_refusal(flow, home(), "go", facts("plan.exists"), where=5).code == RefusalCode.ARGUMENTS
 
 
 def test_a_payload_that_no_open_row_accepts_is_told_line_by_line() -> None:
-    refusal = refused(workflow(ROWS), home(), "go", facts("plan.exists"), where="up")
+    refusal = expect_refusal(load_valid_workflow(ROWS), home(), "go", facts("plan.exists"), where="up")
     assert (refusal.code, refusal.rule) == (RefusalCode.NOT_ACCEPTED, "left, right")
     assert refusal.seen == (FactReading("event.where", "up"),)
     assert refusal.needed == ('event.where == "left"', 'event.where == "right"')
@@ -89,7 +101,7 @@ def test_a_payload_that_no_open_row_accepts_is_told_line_by_line() -> None:
 
 @pytest.mark.parametrize("trigger", ["back", "look", "continue", "Home", ""])
 def test_a_trigger_that_the_state_does_not_know_is_refused_with_those_it_knows(trigger: str) -> None:
-    refusal = refused(workflow(ROWS), home(), trigger, facts("plan.exists"))
+    refusal = expect_refusal(load_valid_workflow(ROWS), home(), trigger, facts("plan.exists"))
     assert (refusal.code, refusal.rule) == (RefusalCode.NO_ROW, "Home")
     assert refusal.seen == (FactReading("run.state", "Home"), FactReading("event.trigger", trigger))
     assert refusal.needed == ("a trigger that is open here",)
@@ -98,18 +110,20 @@ def test_a_trigger_that_the_state_does_not_know_is_refused_with_those_it_knows(t
 
 @pytest.mark.parametrize("by", [Actor.AGENT, Actor.SERVER])
 def test_nobody_else_can_say_the_word_of_a_person(by: Actor) -> None:
-    flow = workflow(ROWS)
-    refusal = refused(flow, home(), Event("ask", by=by), facts())
+    flow = load_valid_workflow(ROWS)
+    refusal = expect_refusal(flow, home(), Event("ask", by=by), facts())
     assert (refusal.code, refusal.rule) == (RefusalCode.NOT_YOURS, "ask")
     assert refusal.seen == (FactReading("event.by", by.value),)
     assert refusal.needed == ("event.by = person",)
-    assert states(moved(flow, home(), Event("ask", by=Actor.PERSON), facts())) == ["Shut"]
+    assert list_open_states(move_run(flow, home(), Event("ask", by=Actor.PERSON), facts())) == ["Shut"]
 
 
 @pytest.mark.parametrize("by", list(Actor))
 def test_anybody_can_say_the_word_of_an_agent(by: Actor) -> None:
     event = Event("go", {"where": "left"}, by)
-    assert states(moved(workflow(ROWS), home(), event, facts("plan.exists"))) == ["Left"]
+    assert list_open_states(move_run(load_valid_workflow(ROWS), home(), event, facts("plan.exists"))) == [
+        "Left"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +136,7 @@ def test_anybody_can_say_the_word_of_an_agent(by: Actor) -> None:
 )
 def test_a_row_whose_guard_goes_wrong_refuses_and_is_never_jumped_over(fact: Value, error: str) -> None:
     given = {**facts("comments.exists"), "plan.exists": fact}
-    refusal = refused(workflow(ROWS), home(), "go", given, where="left")
+    refusal = expect_refusal(load_valid_workflow(ROWS), home(), "go", given, where="left")
     assert (refusal.code, refusal.rule) == (RefusalCode.GUARD_ERROR, "left")
     assert refusal.seen == (FactReading("plan.exists", fact), FactReading("guard.error", error))
     assert refusal.needed == ("`plan.exists` that can be evaluated",)
@@ -130,19 +144,23 @@ def test_a_row_whose_guard_goes_wrong_refuses_and_is_never_jumped_over(fact: Val
 
 
 def test_a_fact_that_was_not_read_is_a_guard_that_goes_wrong() -> None:
-    refusal = refused(workflow(ROWS), home(), "go", {}, where="left")
+    refusal = expect_refusal(load_valid_workflow(ROWS), home(), "go", {}, where="left")
     assert (refusal.code, refusal.rule) == (RefusalCode.GUARD_ERROR, "shut")
     assert refusal.seen[1].value == 'UNKNOWN: No value with name "results.exists" found in Activation'
 
 
 def test_a_row_that_goes_wrong_after_the_row_that_is_taken_does_not_matter() -> None:
     given = {**facts("plan.exists"), "comments.exists": "broken"}
-    assert states(moved(workflow(ROWS), home(), "go", given, where="left")) == ["Left"]
+    assert list_open_states(move_run(load_valid_workflow(ROWS), home(), "go", given, where="left")) == [
+        "Left"
+    ]
 
 
 def test_false_together_with_an_error_closes_the_row() -> None:
     given = {**facts("comments.exists"), "results.exists": False, "task.exists": "broken"}
-    assert states(moved(workflow(ROWS), home(), "go", given, where="left")) == ["Shut"]
+    assert list_open_states(move_run(load_valid_workflow(ROWS), home(), "go", given, where="left")) == [
+        "Shut"
+    ]
 
 
 ERRORS = """
@@ -169,15 +187,15 @@ transitions:
 def test_a_guard_error_is_told_in_words_that_can_be_journalled(
     trigger: str, given: dict[str, Value], rule: str, error: str
 ) -> None:
-    flow = workflow(ERRORS, GATED)
-    refusal = refused(flow, started(flow), trigger, given)
+    flow = load_valid_workflow(ERRORS, GATED)
+    refusal = expect_refusal(flow, start_run(flow), trigger, given)
     assert (refusal.code, refusal.rule) == (RefusalCode.GUARD_ERROR, rule)
     assert refusal.seen[-1] == FactReading("guard.error", error)
 
 
 def test_a_fact_that_cannot_be_written_down_is_told_by_its_type() -> None:
-    flow = workflow(ERRORS, GATED)
-    refusal = refused(flow, started(flow), "go", {"tests.failed": 2**63})
+    flow = load_valid_workflow(ERRORS, GATED)
+    refusal = expect_refusal(flow, start_run(flow), "go", {"tests.failed": 2**63})
     assert refusal.seen[0] == FactReading("tests.failed", "<int that cannot be written down>")
 
 
@@ -199,33 +217,35 @@ transitions:
 
 
 def test_a_row_without_a_target_stays_in_the_step() -> None:
-    flow = workflow(STAYS)
-    decision = send(flow, started(flow), "wait", {"task.name": "x"})
+    flow = load_valid_workflow(STAYS)
+    decision = send_event(flow, start_run(flow), "wait", {"task.name": "x"})
     assert isinstance(decision, Accepted)
-    assert decision.run == started(flow)
+    assert decision.run == start_run(flow)
     assert decision.moves == (Move("stay", "Here", "Here"),)
     assert decision.effects == (Write("a.md", template="more"), Archive(("b.md", "c.md"), "old-{task.name}"))
     assert decision.says == ("more",)
 
 
 def test_a_row_to_the_same_state_opens_a_new_step() -> None:
-    flow = workflow(STAYS)
-    (step,) = moved(flow, started(flow), "again").open
+    flow = load_valid_workflow(STAYS)
+    (step,) = move_run(flow, start_run(flow), "again").open
     assert (step.number, step.state, step.attempt) == (2, "Here", 2)
 
 
 def test_a_row_from_everywhere_leaves_all_states_but_those_excepted() -> None:
-    flow = workflow(STAYS)
-    there = moved(flow, started(flow), "on")
-    assert states(there) == ["There"]
-    assert refused(flow, there, "on").code == RefusalCode.NO_ROW
+    flow = load_valid_workflow(STAYS)
+    there = move_run(flow, start_run(flow), "on")
+    assert list_open_states(there) == ["There"]
+    assert expect_refusal(flow, there, "on").code == RefusalCode.NO_ROW
 
 
 def test_a_decision_is_the_same_each_time() -> None:
-    flow = workflow(ROWS)
-    decisions = [send(flow, home(), "go", facts("plan.exists"), where="left") for _ in range(3)]
+    flow = load_valid_workflow(ROWS)
+    decisions = [send_event(flow, home(), "go", facts("plan.exists"), where="left") for _ in range(3)]
     assert decisions[0] == decisions[1] == decisions[2]
-    assert decisions[0] == send(workflow(ROWS), home(), "go", facts("plan.exists"), where="left")
+    assert decisions[0] == send_event(
+        load_valid_workflow(ROWS), home(), "go", facts("plan.exists"), where="left"
+    )
 
 
 DRAFTS = """
@@ -246,9 +266,9 @@ GOOD = {"marked.ok": True, "marked.problems": [], "marked.unmatched": [], "marke
 
 
 def test_an_edit_that_cannot_be_made_tells_what_is_wrong_with_it() -> None:
-    flow = workflow(DRAFTS)
+    flow = load_valid_workflow(DRAFTS)
     given = {**GOOD, "marked.ok": False, "marked.problems": ["no such criterion"], "other.problems": ["x"]}
-    refusal = refused(flow, started(flow), "mark", given)
+    refusal = expect_refusal(flow, start_run(flow), "mark", given)
     assert refusal.code == RefusalCode.NOT_ACCEPTED
     assert refusal.seen == (
         FactReading("marked.ok", value=False),
@@ -258,15 +278,15 @@ def test_an_edit_that_cannot_be_made_tells_what_is_wrong_with_it() -> None:
 
 
 def test_an_edit_that_can_be_made_is_an_effect() -> None:
-    flow = workflow(DRAFTS)
-    decision = send(flow, started(flow), "mark", GOOD)
+    flow = load_valid_workflow(DRAFTS)
+    decision = send_event(flow, start_run(flow), "mark", GOOD)
     assert isinstance(decision, Accepted)
     assert decision.effects == (Write("plan.md", source="marked.text"),)
 
 
 def test_a_draft_without_words_for_its_problems_tells_none() -> None:
-    flow = workflow(DRAFTS)
-    refusal = refused(flow, started(flow), "mark", {"marked.ok": True, "marked.unmatched": ["two"]})
+    flow = load_valid_workflow(DRAFTS)
+    refusal = expect_refusal(flow, start_run(flow), "mark", {"marked.ok": True, "marked.unmatched": ["two"]})
     assert refusal.seen == (FactReading("marked.unmatched", ["two"]),)
     assert refusal.needed == ("size(marked.unmatched) == 0",)
 
@@ -299,7 +319,7 @@ transitions:
 def test_what_is_needed_is_the_values_where_they_are_few_and_otherwise_the_line(
     trigger: str, needed: str
 ) -> None:
-    flow = workflow(NEEDED)
+    flow = load_valid_workflow(NEEDED)
     given = {"item.type": "code", "criteria.total": 0, "plan.exists": True, "task.exists": False}
-    refusal = refused(flow, started(flow), trigger, given)
+    refusal = expect_refusal(flow, start_run(flow), trigger, given)
     assert (refusal.code, refusal.needed) == (RefusalCode.NOT_NOW, (needed,))

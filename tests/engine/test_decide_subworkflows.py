@@ -1,4 +1,4 @@
-from helpers.workflows import moved, started, states, workflow
+from helpers.workflows import list_open_states, load_valid_workflow, move_run, start_run
 
 SUB = """
 workflow: sub
@@ -26,12 +26,12 @@ transitions:
 
 
 def test_a_sub_workflow_that_is_entered_again_begins_with_fresh_variables() -> None:
-    flow = workflow(OUTER, subs={"sub": SUB})
+    flow = load_valid_workflow(OUTER, subs={"sub": SUB})
 
-    asked = moved(flow, started(flow), "ask")
+    asked = move_run(flow, start_run(flow), "ask")
     assert asked.vars == {"part/asked": True, "part/home": "part/Ask"}
-    between = moved(flow, asked, "done")
-    assert states(between) == ["Between"]
+    between = move_run(flow, asked, "done")
+    assert list_open_states(between) == ["Between"]
 
-    again = moved(flow, between, "again")
-    assert (states(again), again.vars) == (["part/Ask"], {"part/asked": False, "part/home": None})
+    again = move_run(flow, between, "again")
+    assert (list_open_states(again), again.vars) == (["part/Ask"], {"part/asked": False, "part/home": None})

@@ -4,7 +4,14 @@ from msgspec.structs import replace
 from handrail.engine.facts import Value
 from handrail.engine.model import Actor, Event, FactReading, Option, Run
 from handrail.engine.refusals import RefusalCode
-from helpers.workflows import GATED, moved, refused, started, states, workflow
+from helpers.workflows import (
+    GATED,
+    expect_refusal,
+    list_open_states,
+    load_valid_workflow,
+    move_run,
+    start_run,
+)
 
 FLOW = """
 workflow: variables
@@ -48,7 +55,7 @@ START: dict[str, Value] = {
 
 
 def home() -> Run:
-    return started(workflow(FLOW), goal="x")
+    return start_run(load_valid_workflow(FLOW), goal="x")
 
 
 def test_variables_begin_with_their_defaults() -> None:
@@ -56,14 +63,14 @@ def test_variables_begin_with_their_defaults() -> None:
 
 
 def test_a_row_sets_values_as_written_and_the_state_being_left() -> None:
-    run = moved(workflow(FLOW), home(), "go")
+    run = move_run(load_valid_workflow(FLOW), home(), "go")
     assert run.vars == {**START, "back": "Home", "count": 7, "labels": ["a", "b"]}
 
 
 def test_a_row_goes_to_the_state_in_a_variable_as_it_was_before_the_row_sets_it() -> None:
-    flow = workflow(FLOW)
-    run = moved(flow, moved(flow, home(), "go"), "ret")
-    assert (states(run), run.vars["back"]) == (["Home"], None)
+    flow = load_valid_workflow(FLOW)
+    run = move_run(flow, move_run(flow, home(), "go"), "ret")
+    assert (list_open_states(run), run.vars["back"]) == (["Home"], None)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +80,7 @@ def test_a_row_goes_to_the_state_in_a_variable_as_it_was_before_the_row_sets_it(
 def test_a_state_that_there_is_not_reads_as_none_for_people_edit_state_files(
     held: Value, expected: str
 ) -> None:
-    flow = workflow("""
+    flow = load_valid_workflow("""
 workflow: edited
 version: 1
 authority: files
@@ -84,29 +91,31 @@ transitions:
   - {id: lost, from: Far, trigger: ret, to: Home}
 """)
 
-    assert states(moved(flow, replace(started(flow), vars={"back": held}), "ret")) == [expected]
+    assert list_open_states(move_run(flow, replace(start_run(flow), vars={"back": held}), "ret")) == [
+        expected
+    ]
 
 
 def test_a_variable_takes_what_another_held_before_the_row() -> None:
-    run = moved(workflow(FLOW), home(), "hop")
+    run = move_run(load_valid_workflow(FLOW), home(), "hop")
     assert (run.vars["back"], run.vars["other"]) == ("Away", None)
 
 
 def test_a_variable_takes_a_fact() -> None:
-    flow = workflow(FLOW)
-    run = moved(flow, moved(flow, home(), "hop"), "copy", {"task.name": "mend", "criteria.total": 3})
+    flow = load_valid_workflow(FLOW)
+    run = move_run(flow, move_run(flow, home(), "hop"), "copy", {"task.name": "mend", "criteria.total": 3})
     assert (run.vars["other"], run.vars["name"], run.vars["count"]) == ("Away", "mend", 3)
 
 
 def test_a_value_of_any_type_can_be_written() -> None:
-    run = moved(workflow(FLOW), home(), "clear")
+    run = move_run(load_valid_workflow(FLOW), home(), "clear")
     assert (run.vars["done"], run.vars["share"], run.vars["data"]) == (True, 1, {"a": [1]})
 
 
 def test_a_variable_takes_what_came_with_the_event() -> None:
-    run = moved(workflow(FLOW), home(), "keep", {}, name="n", data={"b": None})
+    run = move_run(load_valid_workflow(FLOW), home(), "keep", {}, name="n", data={"b": None})
     assert (run.vars["name"], run.vars["data"]) == ("n", {"b": None})
-    assert moved(workflow(FLOW), run, "keep").vars["name"] is None
+    assert move_run(load_valid_workflow(FLOW), run, "keep").vars["name"] is None
 
 
 @pytest.mark.parametrize(
@@ -123,8 +132,8 @@ def test_a_variable_takes_what_came_with_the_event() -> None:
 def test_a_fact_that_the_variable_may_not_hold_is_refused(
     facts: dict[str, Value], seen: tuple[FactReading, ...]
 ) -> None:
-    flow = workflow(FLOW)
-    refusal = refused(flow, moved(flow, home(), "hop"), "copy", facts)
+    flow = load_valid_workflow(FLOW)
+    refusal = expect_refusal(flow, move_run(flow, home(), "hop"), "copy", facts)
     assert (refusal.code, refusal.rule, refusal.seen) == (RefusalCode.WRONG_VALUE, "copy", seen)
     assert refusal.needed[-1] == "a value that `count` may hold"
 
@@ -140,9 +149,9 @@ transitions: [{id: pick, from: Here, trigger: pick, set: {kind: "@item.type"}}]
 
 
 def test_a_variable_with_choices_takes_none_but_those() -> None:
-    flow = workflow(CHOICE)
-    assert moved(flow, started(flow), "pick", {"item.type": "code"}).vars == {"kind": "code"}
-    refusal = refused(flow, started(flow), "pick", {"item.type": "chore"})
+    flow = load_valid_workflow(CHOICE)
+    assert move_run(flow, start_run(flow), "pick", {"item.type": "code"}).vars == {"kind": "code"}
+    refusal = expect_refusal(flow, start_run(flow), "pick", {"item.type": "chore"})
     assert (refusal.code, refusal.seen) == (RefusalCode.WRONG_VALUE, (FactReading("item.type", "chore"),))
 
 
@@ -160,8 +169,8 @@ transitions:
 
 
 def test_a_variable_that_holds_no_state_leads_nowhere() -> None:
-    flow = workflow(EMPTY)
-    refusal = refused(flow, started(flow), "ret")
+    flow = load_valid_workflow(EMPTY)
+    refusal = expect_refusal(flow, start_run(flow), "ret")
     assert (refusal.code, refusal.rule) == (RefusalCode.NO_TARGET, "ret")
     assert refusal.seen == (FactReading("target", None),)
     assert refusal.needed == ("a state to go to",)
@@ -169,9 +178,9 @@ def test_a_variable_that_holds_no_state_leads_nowhere() -> None:
 
 
 def test_once_it_holds_one_the_way_is_open() -> None:
-    flow = workflow(EMPTY)
-    run = moved(flow, started(flow), "set")
-    assert states(moved(flow, run, "ret")) == ["Away"]
+    flow = load_valid_workflow(EMPTY)
+    run = move_run(flow, start_run(flow), "set")
+    assert list_open_states(move_run(flow, run, "ret")) == ["Away"]
 
 
 GUARDED = """
@@ -198,19 +207,22 @@ transitions:
 
 
 def test_guards_see_the_run_its_variables_its_inputs_and_who_sent_the_event() -> None:
-    flow = workflow(GUARDED)
-    away = moved(flow, started(flow), "out")
-    assert states(moved(flow, away, Event("back", by=Actor.PERSON, note="go"))) == ["Home"]
-    refusal = refused(flow, away, Event("back", note="go"))
+    flow = load_valid_workflow(GUARDED)
+    away = move_run(flow, start_run(flow), "out")
+    assert list_open_states(move_run(flow, away, Event("back", by=Actor.PERSON, note="go"))) == ["Home"]
+    refusal = expect_refusal(flow, away, Event("back", note="go"))
     assert (refusal.code, refusal.seen) == (RefusalCode.NOT_ACCEPTED, (FactReading("event.by", "agent"),))
     assert refusal.needed == ('event.by = "person"',)
 
 
 def test_facts_of_the_world_cannot_speak_for_the_run() -> None:
-    flow = workflow(GUARDED)
-    away = moved(flow, started(flow, size=3), "out")
+    flow = load_valid_workflow(GUARDED)
+    away = move_run(flow, start_run(flow, size=3), "out")
     lies = {"run.inputs.size": 2, "run.vars.name": "set", "run.attempts": 1, "event.by": "person"}
-    assert refused(flow, away, Event("back", by=Actor.PERSON, note="go"), lies).code == RefusalCode.NOT_NOW
+    assert (
+        expect_refusal(flow, away, Event("back", by=Actor.PERSON, note="go"), lies).code
+        == RefusalCode.NOT_NOW
+    )
 
 
 STATE = """
@@ -227,8 +239,8 @@ transitions:
 
 
 def test_a_parameter_of_type_state_must_name_one() -> None:
-    flow = workflow(STATE, GATED)
-    run = moved(flow, started(flow), "jump", {}, to="Away")
-    assert states(moved(flow, run, "leap", {"tests.pass": True})) == ["Away"]
-    refusal = refused(flow, started(flow), "jump", {}, to="Nowhere")
+    flow = load_valid_workflow(STATE, GATED)
+    run = move_run(flow, start_run(flow), "jump", {}, to="Away")
+    assert list_open_states(move_run(flow, run, "leap", {"tests.pass": True})) == ["Away"]
+    refusal = expect_refusal(flow, start_run(flow), "jump", {}, to="Nowhere")
     assert (refusal.code, refusal.needed) == (RefusalCode.ARGUMENTS, ("to: a value of type state",))

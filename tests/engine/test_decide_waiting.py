@@ -4,7 +4,17 @@ from msgspec.structs import replace
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Event, FactReading, Lifecycle, Step, Waiting
 from handrail.engine.refusals import RefusalCode
-from helpers.workflows import GATED, idle, moved, output, refused, send, started, states, workflow
+from helpers.workflows import (
+    GATED,
+    build_output,
+    create_idle_run,
+    expect_refusal,
+    list_open_states,
+    load_valid_workflow,
+    move_run,
+    send_event,
+    start_run,
+)
 
 FLOW = """
 workflow: gated
@@ -26,8 +36,8 @@ transitions:
 
 
 def waiting(event: Event, facts: dict[str, Value]) -> Waiting:
-    flow = workflow(FLOW, GATED)
-    decision = send(flow, started(flow), event, facts)
+    flow = load_valid_workflow(FLOW, GATED)
+    decision = send_event(flow, start_run(flow), event, facts)
     assert isinstance(decision, Waiting), decision
     return decision
 
@@ -36,20 +46,20 @@ def test_a_run_that_waits_holds_the_event_and_moves_nothing() -> None:
     event = Event("go", {"a": [1]}, note="good")
     decision = waiting(event, {"tests.pass": PENDING})
     assert (decision.rule, decision.waits_for) == ("good", ("tests.pass",))
-    before = started(workflow(FLOW, GATED))
+    before = start_run(load_valid_workflow(FLOW, GATED))
     assert decision.run == replace(before, open=(Step(1, "Home", 1, event),))
 
 
 @pytest.mark.parametrize(("passes", "expected"), [(True, ["Done"]), (False, None)])
 def test_it_goes_on_when_the_fact_has_come(*, passes: bool, expected: list[str] | None) -> None:
-    flow = workflow(FLOW, GATED)
+    flow = load_valid_workflow(FLOW, GATED)
     run = waiting(Event("go", note="good"), {"tests.pass": PENDING}).run
     held = run.open[0].held
     assert held is not None
     if expected is None:
-        assert refused(flow, run, held, {"tests.pass": passes}).code == RefusalCode.NOT_ACCEPTED
+        assert expect_refusal(flow, run, held, {"tests.pass": passes}).code == RefusalCode.NOT_ACCEPTED
     else:
-        after = moved(flow, run, held, {"tests.pass": passes})
+        after = move_run(flow, run, held, {"tests.pass": passes})
         assert after.open == (Step(2, "Done", 1),)
 
 
@@ -61,27 +71,27 @@ def test_all_facts_that_a_row_waits_for_are_told() -> None:
 
 
 def test_a_row_that_fails_anyway_is_not_waited_for() -> None:
-    flow = workflow(FLOW, GATED)
+    flow = load_valid_workflow(FLOW, GATED)
     facts = {"tests.pass": False, "person.agrees": PENDING}
-    assert states(moved(flow, started(flow), "both", facts)) == ["Again"]
+    assert list_open_states(move_run(flow, start_run(flow), "both", facts)) == ["Again"]
 
 
 def test_a_row_whose_payload_is_not_accepted_is_not_waited_for() -> None:
-    flow = workflow(FLOW, GATED)
+    flow = load_valid_workflow(FLOW, GATED)
     event = Event("go", note="bad")
-    assert states(moved(flow, started(flow), event, {"tests.pass": PENDING})) == ["Again"]
+    assert list_open_states(move_run(flow, start_run(flow), event, {"tests.pass": PENDING})) == ["Again"]
 
 
 def test_a_payload_that_no_row_accepts_is_refused_even_while_a_fact_is_pending() -> None:
-    flow = workflow(FLOW, GATED)
-    refusal = refused(flow, started(flow), Event("go", note="neither"), {"tests.pass": PENDING})
+    flow = load_valid_workflow(FLOW, GATED)
+    refusal = expect_refusal(flow, start_run(flow), Event("go", note="neither"), {"tests.pass": PENDING})
     assert (refusal.code, refusal.rule) == (RefusalCode.NOT_ACCEPTED, "good, bad")
     assert refusal.needed == ('event.note == "good"', 'event.note == "bad"')
 
 
 def test_an_error_is_told_before_a_wait() -> None:
-    flow = workflow(FLOW, GATED)
-    refusal = refused(flow, started(flow), "both", {"tests.pass": PENDING, "person.agrees": "sure"})
+    flow = load_valid_workflow(FLOW, GATED)
+    refusal = expect_refusal(flow, start_run(flow), "both", {"tests.pass": PENDING, "person.agrees": "sure"})
     assert (refusal.code, refusal.rule) == (RefusalCode.GUARD_ERROR, "both")
     assert refusal.seen[0] == FactReading("person.agrees", "sure")
 
@@ -96,12 +106,12 @@ def test_a_run_waits_before_a_router_that_cannot_tell_yet() -> None:
 
 @pytest.mark.parametrize(("agrees", "expected"), [(True, ["Done"]), (False, ["Again"])])
 def test_it_goes_through_the_router_when_the_fact_has_come(*, agrees: bool, expected: list[str]) -> None:
-    flow = workflow(FLOW, GATED)
+    flow = load_valid_workflow(FLOW, GATED)
     run = waiting(Event("through"), {"person.agrees": PENDING}).run
     held = run.open[0].held
     assert held is not None
-    after = moved(flow, run, held, {"person.agrees": agrees})
-    assert (states(after), after.vars) == (expected, {"passed": True})
+    after = move_run(flow, run, held, {"person.agrees": agrees})
+    assert (list_open_states(after), after.vars) == (expected, {"passed": True})
     assert after.open[0].held is None
 
 
@@ -109,34 +119,36 @@ def test_a_variable_is_not_set_to_a_fact_that_is_yet_to_come() -> None:
     decision = waiting(Event("keep"), {"tests.pass": PENDING})
     assert (decision.rule, decision.waits_for) == ("keep", ("tests.pass",))
     assert decision.run.vars == {"passed": False}
-    flow = workflow(FLOW, GATED)
-    assert moved(flow, decision.run, "keep", {"tests.pass": True}).vars == {"passed": True}
+    flow = load_valid_workflow(FLOW, GATED)
+    assert move_run(flow, decision.run, "keep", {"tests.pass": True}).vars == {"passed": True}
 
 
 def test_another_event_may_come_in_the_meantime() -> None:
-    flow = workflow(FLOW, GATED)
+    flow = load_valid_workflow(FLOW, GATED)
     run = waiting(Event("go", note="good"), {"tests.pass": PENDING}).run
-    assert refused(flow, run, "unknown", {"tests.pass": PENDING}).code == RefusalCode.NO_ROW
-    assert moved(flow, run, Event("go", note="bad"), {"tests.pass": PENDING}).open == (Step(2, "Again", 1),)
+    assert expect_refusal(flow, run, "unknown", {"tests.pass": PENDING}).code == RefusalCode.NO_ROW
+    assert move_run(flow, run, Event("go", note="bad"), {"tests.pass": PENDING}).open == (
+        Step(2, "Again", 1),
+    )
 
 
 def test_an_event_that_stays_leaves_what_another_waits_with() -> None:
-    flow = workflow(FLOW, GATED)
+    flow = load_valid_workflow(FLOW, GATED)
     run = waiting(Event("go", note="good"), {"tests.pass": PENDING}).run
-    assert moved(flow, run, "nod", {"tests.pass": True}) == run
+    assert move_run(flow, run, "nod", {"tests.pass": True}) == run
 
 
 def test_an_event_that_waited_and_then_stays_is_held_no_longer() -> None:
-    flow = workflow(FLOW, GATED)
+    flow = load_valid_workflow(FLOW, GATED)
     run = waiting(Event("nod"), {"tests.pass": PENDING}).run
     assert run.open == (Step(1, "Home", 1, Event("nod")),)
-    assert moved(flow, run, "nod", {"tests.pass": True}).open == (Step(1, "Home", 1),)
+    assert move_run(flow, run, "nod", {"tests.pass": True}).open == (Step(1, "Home", 1),)
 
 
 def test_a_run_that_waits_can_be_paused_and_still_holds_the_event() -> None:
-    flow = workflow(FLOW, GATED)
+    flow = load_valid_workflow(FLOW, GATED)
     run = waiting(Event("both"), {"tests.pass": PENDING, "person.agrees": True}).run
-    again = moved(flow, moved(flow, run, "pause"), "resume")
+    again = move_run(flow, move_run(flow, run, "pause"), "resume")
     assert again == run
 
 
@@ -153,13 +165,13 @@ steps:
 
 
 def test_a_bad_output_is_refused_at_once_and_a_good_one_waits() -> None:
-    flow = workflow(CONTRACT, GATED)
-    run = started(flow)
+    flow = load_valid_workflow(CONTRACT, GATED)
+    run = start_run(flow)
     facts = {"tests.pass": PENDING}
-    assert refused(flow, run, "continue", facts, summary="x").code == RefusalCode.CONTRACT
-    decision = send(flow, run, "continue", facts, **output())
+    assert expect_refusal(flow, run, "continue", facts, summary="x").code == RefusalCode.CONTRACT
+    decision = send_event(flow, run, "continue", facts, **build_output())
     assert isinstance(decision, Waiting)
-    assert decision.run.open[0].held == Event("continue", output())
+    assert decision.run.open[0].held == Event("continue", build_output())
 
 
 FIRST = """
@@ -174,10 +186,10 @@ transitions:
 
 
 def test_a_run_that_would_wait_before_its_first_step_has_not_started_and_may_be_started_again() -> None:
-    flow = workflow(FIRST, GATED)
-    decision = send(flow, idle(flow), "start", {"tests.pass": PENDING})
+    flow = load_valid_workflow(FIRST, GATED)
+    decision = send_event(flow, create_idle_run(flow), "start", {"tests.pass": PENDING})
     assert isinstance(decision, Waiting)
     assert (decision.rule, decision.waits_for) == ("in", ("tests.pass",))
-    assert decision.run == idle(flow)
-    after = moved(flow, decision.run, "start", {"tests.pass": True})
-    assert (after.lifecycle, states(after)) == (Lifecycle.RUNNING, ["Home"])
+    assert decision.run == create_idle_run(flow)
+    after = move_run(flow, decision.run, "start", {"tests.pass": True})
+    assert (after.lifecycle, list_open_states(after)) == (Lifecycle.RUNNING, ["Home"])

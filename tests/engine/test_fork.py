@@ -21,9 +21,9 @@ from handrail.engine.model import (
 )
 from handrail.engine.refusals import RefusalCode
 from helpers.requirement import requirement
-from helpers.workflows import moved, output, started, workflow
+from helpers.workflows import build_output, load_valid_workflow, move_run, start_run
 
-FLOW = workflow("""
+FLOW = load_valid_workflow("""
 workflow: paper
 version: 1
 authority: sql
@@ -49,9 +49,9 @@ HAD: dict[str, Any] = {"topic": "tea", "size": 5}
 
 def ended(steps: int = 1, lifecycle: Lifecycle = Lifecycle.ABANDONED) -> Run:
     """A run that went on for so many steps and then ended."""
-    run = started(FLOW, **HAD)
+    run = start_run(FLOW, **HAD)
     for _ in range(steps):
-        run = moved(FLOW, run, Event("continue", output()))
+        run = move_run(FLOW, run, Event("continue", build_output()))
     return replace(run, lifecycle=lifecycle, open=(), reason="enough")
 
 
@@ -192,7 +192,7 @@ def test_a_run_that_never_had_a_step_is_forked_by_no_agent(state: str, code: str
 
 @requirement("steps:life.fork")
 def test_a_fork_to_a_mended_workflow_takes_what_that_one_declares() -> None:
-    mended = workflow("""
+    mended = load_valid_workflow("""
 workflow: paper
 version: 2
 authority: sql

@@ -4,7 +4,15 @@ from handrail.engine.lifecycle import get_next_lifecycle, is_terminal
 from handrail.engine.model import Accepted, Actor, Event, FactReading, Lifecycle, Option, Refused, Run, Step
 from handrail.engine.refusals import RefusalCode
 from helpers.requirement import requirement
-from helpers.workflows import idle, moved, refused, send, started, states, workflow
+from helpers.workflows import (
+    create_idle_run,
+    expect_refusal,
+    list_open_states,
+    load_valid_workflow,
+    move_run,
+    send_event,
+    start_run,
+)
 
 TEXT = """
 workflow: one-step
@@ -62,7 +70,7 @@ def test_the_last_four_are_terminal(lifecycle: str) -> None:
 @requirement("steps:life.guards")
 @pytest.mark.parametrize(("lifecycle", "trigger", "target"), PAIRS)
 def test_a_decision_obeys_the_table(lifecycle: str, trigger: str, target: str) -> None:
-    decision = send(workflow(TEXT), in_lifecycle(lifecycle), Event(trigger, note="because"))
+    decision = send_event(load_valid_workflow(TEXT), in_lifecycle(lifecycle), Event(trigger, note="because"))
     if target == "-":
         assert isinstance(decision, Refused)
         assert decision.code == RefusalCode.NOT_RUNNING
@@ -78,7 +86,9 @@ def test_a_decision_obeys_the_table(lifecycle: str, trigger: str, target: str) -
 @pytest.mark.parametrize("lifecycle", ENDS)
 @pytest.mark.parametrize("trigger", [*TRIGGERS, "close", "unheard-of"])
 def test_a_terminal_lifecycle_is_never_left_and_offers_nothing(lifecycle: str, trigger: str) -> None:
-    refusal = refused(workflow(TEXT), in_lifecycle(lifecycle), Event(trigger, note="because"))
+    refusal = expect_refusal(
+        load_valid_workflow(TEXT), in_lifecycle(lifecycle), Event(trigger, note="because")
+    )
     assert (refusal.code, refusal.rule, refusal.next) == (RefusalCode.NOT_RUNNING, "lifecycle", ())
 
 
@@ -92,7 +102,7 @@ def test_a_terminal_lifecycle_is_never_left_and_offers_nothing(lifecycle: str, t
     ],
 )
 def test_a_refusal_says_which_lifecycle_is_needed(lifecycle: str, trigger: str, needed: str) -> None:
-    assert refused(workflow(TEXT), in_lifecycle(lifecycle), trigger).needed == (needed,)
+    assert expect_refusal(load_valid_workflow(TEXT), in_lifecycle(lifecycle), trigger).needed == (needed,)
 
 
 @pytest.mark.parametrize(
@@ -108,13 +118,13 @@ def test_a_refusal_says_which_lifecycle_is_needed(lifecycle: str, trigger: str, 
 def test_a_refusal_offers_what_may_be_called_instead(
     lifecycle: str, trigger: str, offers: tuple[Option, ...]
 ) -> None:
-    assert refused(workflow(TEXT), in_lifecycle(lifecycle), trigger).next == offers
+    assert expect_refusal(load_valid_workflow(TEXT), in_lifecycle(lifecycle), trigger).next == offers
 
 
 @pytest.mark.parametrize("trigger", ["fail", "abandon", "diverge"])
 @pytest.mark.parametrize("note", ["", "  \n\t"])
 def test_failing_abandoning_and_diverging_need_a_reason(trigger: str, note: str) -> None:
-    refusal = refused(workflow(TEXT), in_lifecycle("running"), Event(trigger, note=note))
+    refusal = expect_refusal(load_valid_workflow(TEXT), in_lifecycle("running"), Event(trigger, note=note))
     assert (refusal.code, refusal.rule) == (RefusalCode.REASON, trigger)
     assert refusal.seen == (FactReading("event.note", note),)
     assert refusal.needed == ("a reason as event.note",)
@@ -125,40 +135,42 @@ def test_failing_abandoning_and_diverging_need_a_reason(trigger: str, note: str)
     [("fail", Lifecycle.FAILED), ("abandon", Lifecycle.ABANDONED), ("diverge", Lifecycle.DIVERGED)],
 )
 def test_an_end_closes_the_open_steps_and_keeps_the_reason(trigger: str, lifecycle: str) -> None:
-    run = moved(workflow(TEXT), in_lifecycle("running"), Event(trigger, note="the disk is full"))
+    run = move_run(
+        load_valid_workflow(TEXT), in_lifecycle("running"), Event(trigger, note="the disk is full")
+    )
     assert (run.lifecycle, run.open, run.reason) == (lifecycle, (), "the disk is full")
 
 
 @pytest.mark.parametrize("trigger", ["pause", "resume"])
 def test_pausing_and_resuming_need_no_reason(trigger: str) -> None:
     lifecycle = {"pause": "running", "resume": "paused"}[trigger]
-    assert moved(workflow(TEXT), in_lifecycle(lifecycle), trigger).reason == ""
+    assert move_run(load_valid_workflow(TEXT), in_lifecycle(lifecycle), trigger).reason == ""
 
 
 def test_a_pause_keeps_the_open_step_as_it_is_with_what_it_holds() -> None:
     held = Event("continue", {"summary": "x"})
     run = Run("run-1", "one-step", "d", Lifecycle.RUNNING, (Step(4, "Here", 2, held),), 4, {"Here": 2})
-    paused = moved(workflow(TEXT), run, "pause")
+    paused = move_run(load_valid_workflow(TEXT), run, "pause")
     assert (paused.lifecycle, paused.open) == (Lifecycle.PAUSED, (Step(4, "Here", 2, held),))
-    assert moved(workflow(TEXT), paused, "resume") == run
+    assert move_run(load_valid_workflow(TEXT), paused, "resume") == run
 
 
 def test_a_paused_run_is_abandoned_with_a_reason() -> None:
-    run = moved(workflow(TEXT), in_lifecycle("paused"), Event("abandon", note="gone quiet"))
+    run = move_run(load_valid_workflow(TEXT), in_lifecycle("paused"), Event("abandon", note="gone quiet"))
     assert (run.lifecycle, run.open, run.reason) == (Lifecycle.ABANDONED, (), "gone quiet")
 
 
 def test_a_run_is_completed_only_by_reaching_an_end() -> None:
-    flow = workflow(TEXT)
-    assert refused(flow, started(flow), "complete").code == RefusalCode.NO_ROW
-    run = moved(flow, started(flow), "close")
+    flow = load_valid_workflow(TEXT)
+    assert expect_refusal(flow, start_run(flow), "complete").code == RefusalCode.NO_ROW
+    run = move_run(flow, start_run(flow), "close")
     assert (run.lifecycle, run.open) == (Lifecycle.COMPLETED, ())
 
 
 def test_a_start_opens_the_first_step() -> None:
-    flow = workflow(TEXT)
-    run = moved(flow, idle(flow), "start")
-    assert (run.lifecycle, states(run), run.steps, run.attempts) == (
+    flow = load_valid_workflow(TEXT)
+    run = move_run(flow, create_idle_run(flow), "start")
+    assert (run.lifecycle, list_open_states(run), run.steps, run.attempts) == (
         Lifecycle.RUNNING,
         ["Here"],
         1,
@@ -168,4 +180,4 @@ def test_a_start_opens_the_first_step() -> None:
 
 def test_controls_need_no_step_even_if_two_are_open() -> None:
     two = Run("run-1", "one-step", "d", Lifecycle.RUNNING, (HERE, Step(2, "Here", 2)), 2, {"Here": 2})
-    assert moved(workflow(TEXT), two, "pause").open == (HERE, Step(2, "Here", 2))
+    assert move_run(load_valid_workflow(TEXT), two, "pause").open == (HERE, Step(2, "Here", 2))

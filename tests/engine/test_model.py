@@ -3,7 +3,15 @@ import pytest
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Actor, Event, Lifecycle, Run, Step, Waiting
 from handrail.stores.sql.rows import decode_run, encode_run
-from helpers.workflows import GATED, idle, moved, output, send, started, workflow
+from helpers.workflows import (
+    GATED,
+    build_output,
+    create_idle_run,
+    load_valid_workflow,
+    move_run,
+    send_event,
+    start_run,
+)
 
 PAYLOAD: dict[str, Value] = {"summary": "☂", "b": [1, 2.5, None, True], "a": {"y": 1, "x": 2}}
 HELD = Event("continue", PAYLOAD, Actor.PERSON, "n", 2)
@@ -53,7 +61,7 @@ def test_equal_runs_give_the_same_bytes_whatever_the_order_of_their_parts() -> N
 
 
 def test_a_run_goes_on_after_it_was_read_back_as_if_it_had_not_been() -> None:
-    flow = workflow(
+    flow = load_valid_workflow(
         """
 workflow: gated
 version: 1
@@ -65,18 +73,18 @@ steps:
 """,
         GATED,
     )
-    waiting = send(
-        flow, decode_run(encode_run(started(flow))), "continue", {"tests.pass": PENDING}, **output()
+    waiting = send_event(
+        flow, decode_run(encode_run(start_run(flow))), "continue", {"tests.pass": PENDING}, **build_output()
     )
     assert isinstance(waiting, Waiting)
     back = decode_run(encode_run(waiting.run))
     assert back == waiting.run
     held = back.open[0].held
     assert held is not None
-    again, straight = (moved(flow, run, held, {"tests.pass": True}) for run in (back, waiting.run))
+    again, straight = (move_run(flow, run, held, {"tests.pass": True}) for run in (back, waiting.run))
     assert again == straight
     assert encode_run(again) == encode_run(straight)
-    assert decode_run(encode_run(idle(flow))) == idle(flow)
+    assert decode_run(encode_run(create_idle_run(flow))) == create_idle_run(flow)
 
 
 GOOD = b'{"id":"r","workflow":"w","digest":"d"%s}'

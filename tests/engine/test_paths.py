@@ -9,7 +9,7 @@ from handrail.engine.paths import (
     group_rows_by_state,
     list_targets,
 )
-from helpers.workflows import workflow
+from helpers.workflows import load_valid_workflow
 
 FLOW = """
 workflow: explored
@@ -62,7 +62,7 @@ transitions:
 
 
 def flow() -> Workflow:
-    return workflow(FLOW)
+    return load_valid_workflow(FLOW)
 
 
 def found(state: str, trigger: str | None = None) -> tuple[list[str], list[tuple[str, str]]]:
@@ -143,7 +143,7 @@ transitions:
 
 
 def test_where_the_state_is_derived_its_fact_is_always_needed() -> None:
-    derived = workflow(DERIVED)
+    derived = load_valid_workflow(DERIVED)
     assert find_requirements(derived, "lost").facts == {"plan.stage"}
     assert find_requirements(derived, "empty", "plan") == Requirements(
         frozenset({"plan.stage"}), frozenset({("edited", "plan.with_tasks")})
@@ -151,7 +151,7 @@ def test_where_the_state_is_derived_its_fact_is_always_needed() -> None:
 
 
 def test_where_the_state_is_derived_every_state_may_be_the_first() -> None:
-    assert find_shortest_paths(workflow(DERIVED)) == {"empty": (), "planned": (), "lost": ()}
+    assert find_shortest_paths(load_valid_workflow(DERIVED)) == {"empty": (), "planned": (), "lost": ()}
 
 
 def test_a_row_leads_to_its_state_to_what_its_variable_may_hold_or_nowhere() -> None:
@@ -159,7 +159,7 @@ def test_a_row_leads_to_its_state_to_what_its_variable_may_hold_or_nowhere() -> 
     assert lead["go"] == ("sort",)
     assert sorted(lead["jump"]) == ["Home", "far"]
     assert lead["stay"] == lead["stop"] == ()
-    assert list_targets(workflow(DERIVED), workflow(DERIVED).rows[0]) == ()
+    assert list_targets(load_valid_workflow(DERIVED), load_valid_workflow(DERIVED).rows[0]) == ()
 
 
 def test_the_shortest_way_to_each_state_is_found() -> None:
@@ -214,7 +214,7 @@ def test_names_in_a_path_stand_in_braces(path: str, names: tuple[str, ...]) -> N
 
 
 def test_what_a_step_tells_the_agent_is_needed_to_come_to_it_and_to_start_in_it() -> None:
-    told = workflow("""
+    answer = load_valid_workflow("""
 workflow: told
 version: 1
 authority: files
@@ -227,13 +227,13 @@ transitions:
   - {id: over, from: Second, trigger: continue, to: Over}
 """)
 
-    assert find_start_requirements(told) == Requirements(frozenset({"criteria.total"}), frozenset())
-    assert find_requirements(told, "First") == Requirements(frozenset({"task.name"}), frozenset())
+    assert find_start_requirements(answer) == Requirements(frozenset({"criteria.total"}), frozenset())
+    assert find_requirements(answer, "First") == Requirements(frozenset({"task.name"}), frozenset())
     assert find_start_requirements(flow()) == Requirements(frozenset(), frozenset())
 
 
 def test_what_a_state_says_is_needed_there() -> None:
-    said = workflow(
+    said = load_valid_workflow(
         """
 workflow: said
 version: 1

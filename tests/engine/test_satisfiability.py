@@ -2,12 +2,12 @@ from handrail.engine.facts import Fact, Kind, Provenance, Type
 from handrail.engine.satisfiability import MAX_TRIES_PER_WORKFLOW, Answer, Domains, Search, scope_guard
 from handrail.engine.soundness import check_soundness
 from handrail.workflows.registry import build_registry
-from helpers.workflows import workflow
+from helpers.workflows import load_valid_workflow
 
 
 def _codes(rows: str, states: str = "Home: {}, sort: {router: true}, Over: {terminal: true}") -> list[str]:
     text = f"workflow: w\nversion: 1\nauthority: files\nstates: {{{states}}}\ntransitions:\n{rows}"
-    return [problem.code for problem in check_soundness(workflow(text))]
+    return [problem.code for problem in check_soundness(load_valid_workflow(text))]
 
 
 def test_a_router_has_no_attempts_of_its_own() -> None:
@@ -45,9 +45,12 @@ transitions:
   - {id: more, from: Home, trigger: go, when: [run.inputs.limit > 3], to: Over}
   - {id: none, from: Home, trigger: go, when: [run.inputs.limit == null], to: Over}
 """
-    assert [problem.code for problem in check_soundness(workflow(text))] == ["guard-can-fail", "shadowed-row"]
+    assert [problem.code for problem in check_soundness(load_valid_workflow(text))] == [
+        "guard-can-fail",
+        "shadowed-row",
+    ]
     mended = text.replace("[run.inputs.limit > 3]", "[run.inputs.limit != null, run.inputs.limit > 3]")
-    assert check_soundness(workflow(mended)) == ()
+    assert check_soundness(load_valid_workflow(mended)) == ()
 
 
 def test_a_text_that_is_looked_up_in_a_list_is_tried_with_each_of_its_items() -> None:
@@ -85,7 +88,7 @@ transitions:
   - {id: out, from: first, to: Over}
   - {id: back, from: second, to: first}
 """
-    assert check_soundness(workflow(text)) == ()
+    assert check_soundness(load_valid_workflow(text)) == ()
 
 
 def test_a_question_about_too_many_facts_is_left_open() -> None:
@@ -101,7 +104,7 @@ transitions:
   - {{id: all, from: Home, trigger: go, when: ["{guard}"], to: Over}}
   - {{id: one, from: Home, trigger: go, when: ["{guard}", "!{names[0]}"], to: Over}}
 """
-    assert check_soundness(workflow(text, many)) == ()
+    assert check_soundness(load_valid_workflow(text, many)) == ()
 
 
 def test_a_question_is_left_open_once_all_tries_are_spent() -> None:
@@ -112,7 +115,7 @@ authority: sql
 states: {Home: {}, Over: {terminal: true}}
 transitions: [{id: lit, from: Home, trigger: go, when: [light.on], to: Over}]
 """
-    of = workflow(text, build_registry((_switch("light.on"),), (), ()))
+    of = load_valid_workflow(text, build_registry((_switch("light.on"),), (), ()))
     asked = scope_guard(of.rows[0].when[0], {}, "")
 
     assert Search(Domains(of)).can_hold([asked]) is Answer.YES

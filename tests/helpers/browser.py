@@ -9,8 +9,8 @@ from typing import IO, Final
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from helpers.forks import Served, served
-from helpers.http_servers import Answered
+from helpers.forks import ServedProcess, start_process
+from helpers.http_servers import HttpAnswer
 from helpers.program import PROGRAM
 from helpers.servers import BOUND, Place
 
@@ -30,10 +30,10 @@ expect.set_options(timeout=BOUND * 1000)
 
 
 @dataclass(slots=True)
-class Pages:
+class DashboardProcess:
     """A dashboard that runs; `links` are those it has printed."""
 
-    process: Served
+    process: ServedProcess
     said: IO[bytes]
     links: list[str] = field(default_factory=list)
 
@@ -53,7 +53,7 @@ class Pages:
         assert self.links[-1].startswith("http://127.0.0.1:")
         return self.links[-1]
 
-    def ask(self, method: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> Answered:
+    def ask(self, method: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> HttpAnswer:
         """Send exactly these headers."""
         host, _, port = self.host.partition(":")
         connection = http.client.HTTPConnection(host, int(port), timeout=BOUND)
@@ -64,7 +64,7 @@ class Pages:
             connection.endheaders(body or None)
             response = connection.getresponse()
             said = {name.lower(): value for name, value in response.getheaders()}
-            return Answered(response.status, response.read().decode(), said)
+            return HttpAnswer(response.status, response.read().decode(), said)
         finally:
             connection.close()
 
@@ -82,14 +82,14 @@ class Pages:
 
 
 @contextmanager
-def dashboard(at: Place, *words: str, **env: str) -> Iterator[Pages]:
+def run_dashboard(at: Place, *words: str, **env: str) -> Iterator[DashboardProcess]:
     """The pages over the store of a place; they must end well when they are told to."""
     command = (str(PROGRAM), "dashboard", "--store", str(at.store), "--port", "0", "--no-open", *words)
     with (at.folder / "stderr-board").open("wb") as errors:
-        process = served(command, {**at.env, **env}, at.folder, errors.fileno())
+        process = start_process(command, {**at.env, **env}, at.folder, errors.fileno())
     with process:
         assert process.stdout is not None
-        made = Pages(process, process.stdout)
+        made = DashboardProcess(process, process.stdout)
         try:
             made.link()
             yield made
@@ -101,7 +101,7 @@ def dashboard(at: Place, *words: str, **env: str) -> Iterator[Pages]:
     assert said == "", said
 
 
-def entered(context: BrowserContext, pages: Pages, path: str = "") -> Page:
+def open_signed_in_page(context: BrowserContext, pages: DashboardProcess, path: str = "") -> Page:
     """A page of a browser that was let in, empty unless a path is given."""
     context.request.get(pages.links[-1], max_redirects=0)
     pages.link()
@@ -111,6 +111,6 @@ def entered(context: BrowserContext, pages: Pages, path: str = "") -> Page:
     return page
 
 
-def live(page: Page) -> None:
+def await_live_updates(page: Page) -> None:
     """Wait until a page hears what happens."""
     expect(page.locator(LIVE)).to_be_visible()

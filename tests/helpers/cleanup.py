@@ -15,7 +15,7 @@ Open = TypeVar("Open", bound=Closeable)
 _OPENED: list[Closeable] = []
 
 
-def kept(opened: Open) -> Open:
+def close_later(opened: Open) -> Open:
     """What was opened; it is closed when the test is over."""
     _OPENED.append(opened)
     return opened

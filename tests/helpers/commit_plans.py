@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Final
 
-from helpers.planner_agents import RepositoryPlace, repository_place
+from helpers.planner_agents import RepositoryPlace, create_repository_place
 
 START: Final = {"type": "feat", "scope": "tea", "summary": "brew tea"}
 DESCRIPTION: Final = "People are thirsty.\n\nThe kettle learns to whistle."
@@ -41,9 +41,9 @@ Tasks [X]:
 """
 
 
-def clean(folder: Path, kind: str) -> RepositoryPlace:
+def create_clean_place(folder: Path, kind: str) -> RepositoryPlace:
     """A new place whose files are all in the commit before, so that the current one is truly empty."""
-    at = repository_place(folder, kind, "commits")
+    at = create_repository_place(folder, kind, "commits")
     if kind == "git":
         at.repo.git("add", "--all")
         at.repo.git("commit", "-q", "-m", "the project")

@@ -52,7 +52,7 @@ TEMPLATE: Final = types.ResourceTemplate(
 )
 
 
-class Exhibits:
+class SuiteFace:
     """The face: it lists the tools of these names, and answers two of them."""
 
     instructions = "A server for the conformance suite."
@@ -93,7 +93,7 @@ class Exhibits:
                 raise UnknownPrompt(name)
 
 
-def content(uri: str) -> str | bytes | None:
+def read_content(uri: str) -> str | bytes | None:
     """What stands in a resource of the suite."""
     if uri == "test://static-binary":
         return base64.b64decode(PNG)
@@ -104,12 +104,12 @@ def content(uri: str) -> str | bytes | None:
     return f"This is the content of the resource {known[0]}." if known else None
 
 
-def mime(uri: str) -> str:
+def get_mime_type(uri: str) -> str:
     """What kind of content that is."""
     return next((str(one.mime_type) for one in RESOURCES if one.uri == uri), "application/json")
 
 
-def embedded(uri: str, text: str, kind: str = "text/plain") -> types.EmbeddedResource:
+def embed_resource(uri: str, text: str, kind: str = "text/plain") -> types.EmbeddedResource:
     """A resource inside of something else."""
     return types.EmbeddedResource(resource=types.TextResourceContents(uri=uri, mime_type=kind, text=text))
 

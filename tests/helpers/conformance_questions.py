@@ -13,14 +13,14 @@ from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 
-Asked: TypeAlias = Context[None, Any]
-Given: TypeAlias = Mapping[str, Any]
+ToolRequest: TypeAlias = Context[None, Any]
+ToolArguments: TypeAlias = Mapping[str, Any]
 Result: TypeAlias = types.CallToolResult | types.InputRequiredResult
-Fixture: TypeAlias = Callable[[Asked, Given], Awaitable[Result]]
-Said = TypeVar("Said", types.ElicitResult, types.CreateMessageResult, types.ListRootsResult)
+Fixture: TypeAlias = Callable[[ToolRequest, ToolArguments], Awaitable[Result]]
+ClientResult = TypeVar("ClientResult", types.ElicitResult, types.CreateMessageResult, types.ListRootsResult)
 
 
-def said(text: str) -> types.CallToolResult:
+def build_text_result(text: str) -> types.CallToolResult:
     """An answer that is one text."""
     return types.CallToolResult(content=[types.TextContent(text=text)])
 
@@ -51,20 +51,20 @@ ROOTS: Final = types.ListRootsRequest()
 CONTEXT: Final = form("What context should the prompt use?", field("context"))
 
 
-def heard(asked: Asked, key: str, kind: type[Said]) -> Said | None:
+def get_client_answer(asked: ToolRequest, key: str, kind: type[ClientResult]) -> ClientResult | None:
     """What the client said to a question, if it is of the right kind."""
     found = (asked.input_responses or {}).get(key)
     return found if isinstance(found, kind) else None
 
 
-def filled(asked: Asked, key: str, name: str) -> str:
+def get_field_value(asked: ToolRequest, key: str, name: str) -> str:
     """What the person wrote into a field; empty if nothing."""
-    answer = heard(asked, key, types.ElicitResult)
+    answer = get_client_answer(asked, key, types.ElicitResult)
     found = (answer.content or {}).get(name) if answer else None
     return found if isinstance(found, str) else ""
 
 
-def ask(state: str | None = None, **questions: Any) -> types.InputRequiredResult:  # noqa: ANN401 - three kinds
+def request_input(state: str | None = None, **questions: Any) -> types.InputRequiredResult:  # noqa: ANN401 - three kinds
     """These questions, and what the client is to send back with its answers."""
     return types.InputRequiredResult(input_requests=questions, request_state=state)
 
@@ -113,98 +113,104 @@ CHOICES: Final = {
 }
 
 
-async def _put(asked: Asked, question: types.ServerRequest, kind: type[Said]) -> Said:
+async def _put(asked: ToolRequest, question: types.ServerRequest, kind: type[ClientResult]) -> ClientResult:
     """What the client says to a question that is part of the call."""
     part = ServerMessageMetadata(related_request_id=asked.request_context.request_id)
-    found: Said = await asked.session.send_request(question, kind, metadata=part)
+    found: ClientResult = await asked.session.send_request(question, kind, metadata=part)
     return found
 
 
-async def _filled_in(asked: Asked, message: str, schema: dict[str, Any]) -> types.CallToolResult:
+async def _filled_in(asked: ToolRequest, message: str, schema: dict[str, Any]) -> types.CallToolResult:
     answer = await _put(asked, form(message, schema), types.ElicitResult)
-    return said(f"Elicitation completed: action={answer.action}, content={json.dumps(answer.content)}")
+    return build_text_result(
+        f"Elicitation completed: action={answer.action}, content={json.dumps(answer.content)}"
+    )
 
 
-async def elicitation(asked: Asked, given: Given) -> Result:
+async def elicitation(asked: ToolRequest, given: ToolArguments) -> Result:
     return await _filled_in(asked, str(given["message"]), PERSON)
 
 
-async def defaults(asked: Asked, _: Given) -> Result:
+async def defaults(asked: ToolRequest, _: ToolArguments) -> Result:
     return await _filled_in(asked, "Is that right?", DEFAULTS)
 
 
-async def choices(asked: Asked, _: Given) -> Result:
+async def choices(asked: ToolRequest, _: ToolArguments) -> Result:
     return await _filled_in(asked, "Which ones?", CHOICES)
 
 
-async def sampling(asked: Asked, given: Given) -> Result:
+async def sampling(asked: ToolRequest, given: ToolArguments) -> Result:
     answer = await _put(asked, sample(str(given["prompt"]), 100), types.CreateMessageResult)
     assert isinstance(answer.content, types.TextContent)
-    return said(f"LLM response: {answer.content.text}")
+    return build_text_result(f"LLM response: {answer.content.text}")
 
 
-async def one_form(asked: Asked, _: Given) -> Result:
-    name = filled(asked, "user_name", "name")
-    return said(f"Hello, {name}!") if name else ask(user_name=NAME)
+async def one_form(asked: ToolRequest, _: ToolArguments) -> Result:
+    name = get_field_value(asked, "user_name", "name")
+    return build_text_result(f"Hello, {name}!") if name else request_input(user_name=NAME)
 
 
-async def one_sample(asked: Asked, _: Given) -> Result:
-    answer = heard(asked, "capital_question", types.CreateMessageResult)
+async def one_sample(asked: ToolRequest, _: ToolArguments) -> Result:
+    answer = get_client_answer(asked, "capital_question", types.CreateMessageResult)
     if answer is None or not isinstance(answer.content, types.TextContent):
-        return ask(capital_question=CAPITAL)
-    return said(f"The model says: {answer.content.text}")
+        return request_input(capital_question=CAPITAL)
+    return build_text_result(f"The model says: {answer.content.text}")
 
 
-async def roots(asked: Asked, _: Given) -> Result:
-    answer = heard(asked, "client_roots", types.ListRootsResult)
+async def roots(asked: ToolRequest, _: ToolArguments) -> Result:
+    answer = get_client_answer(asked, "client_roots", types.ListRootsResult)
     if answer is None:
-        return ask(client_roots=ROOTS)
-    return said("Roots: " + ", ".join(str(root.uri) for root in answer.roots))
+        return request_input(client_roots=ROOTS)
+    return build_text_result("Roots: " + ", ".join(str(root.uri) for root in answer.roots))
 
 
-async def with_state(asked: Asked, _: Given) -> Result:
-    good = asked.request_state == "begun" and heard(asked, "confirm", types.ElicitResult)
-    return said("state-ok") if good else ask("begun", confirm=CONFIRM)
+async def with_state(asked: ToolRequest, _: ToolArguments) -> Result:
+    good = asked.request_state == "begun" and get_client_answer(asked, "confirm", types.ElicitResult)
+    return build_text_result("state-ok") if good else request_input("begun", confirm=CONFIRM)
 
 
-async def three_at_once(asked: Asked, _: Given) -> Result:
+async def three_at_once(asked: ToolRequest, _: ToolArguments) -> Result:
     kinds = {
         "user_name": types.ElicitResult,
         "greeting": types.CreateMessageResult,
         "client_roots": types.ListRootsResult,
     }
     if all(isinstance((asked.input_responses or {}).get(key), kind) for key, kind in kinds.items()):
-        return said("All three came")
-    return ask("three", user_name=NAME, greeting=GREETING, client_roots=ROOTS)
+        return build_text_result("All three came")
+    return request_input("three", user_name=NAME, greeting=GREETING, client_roots=ROOTS)
 
 
-async def two_rounds(asked: Asked, _: Given) -> Result:
-    if asked.request_state == "second" and (colour := filled(asked, "step2", "color")):
-        return said(f"They like {colour}")
-    if asked.request_state == "first" and filled(asked, "step1", "name"):
-        return ask("second", step2=form("Step 2: What is your favorite color?", field("color")))
-    return ask("first", step1=form("Step 1: What is your name?", field("name")))
+async def two_rounds(asked: ToolRequest, _: ToolArguments) -> Result:
+    if asked.request_state == "second" and (colour := get_field_value(asked, "step2", "color")):
+        return build_text_result(f"They like {colour}")
+    if asked.request_state == "first" and get_field_value(asked, "step1", "name"):
+        return request_input("second", step2=form("Step 2: What is your favorite color?", field("color")))
+    return request_input("first", step1=form("Step 1: What is your name?", field("name")))
 
 
-async def as_they_can(asked: Asked, _: Given) -> Result:
+async def as_they_can(asked: ToolRequest, _: ToolArguments) -> Result:
     able = asked.client_capabilities or types.ClientCapabilities()
     questions: dict[str, Any] = {}
     if able.elicitation is not None:
         questions["user_name"] = NAME
     if able.sampling is not None:
         questions["greeting"] = GREETING
-    return ask(**questions) if questions and not asked.input_responses else said("Nothing to ask")
+    return (
+        request_input(**questions)
+        if questions and not asked.input_responses
+        else build_text_result("Nothing to ask")
+    )
 
 
-async def needs_a_model(asked: Asked, _: Given) -> Result:
+async def needs_a_model(asked: ToolRequest, _: ToolArguments) -> Result:
     able = asked.client_capabilities
     if able is None or able.sampling is None:
         needed: dict[str, Any] = {"requiredCapabilities": {"sampling": {}}}
         raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "this needs sampling", needed)
-    return said("It can be done")
+    return build_text_result("It can be done")
 
 
-async def with_progress_first(asked: Asked, given: Given) -> Result:
+async def with_progress_first(asked: ToolRequest, given: ToolArguments) -> Result:
     await asked.report_progress(1, 2)
     return await one_form(asked, given)
 

@@ -27,18 +27,18 @@ from handrail.mcp.streamable_http import ServedProjects, Tenants
 from handrail.runtime.system import SubprocessRunner
 from handrail.stores.vcs.commands import MAX_STATUS_BYTES, read_vcs_status
 from helpers import conformance_fixtures
-from helpers.conformance_fixtures import PICTURE, RESOURCES, SOUND, TEMPLATE, Exhibits, embedded
+from helpers.conformance_fixtures import PICTURE, RESOURCES, SOUND, TEMPLATE, SuiteFace, embed_resource
 from helpers.conformance_questions import (
     ASKING,
     CONTEXT,
     NEEDED,
-    Asked,
     Fixture,
-    Given,
     Result,
-    ask,
-    filled,
-    said,
+    ToolArguments,
+    ToolRequest,
+    build_text_result,
+    get_field_value,
+    request_input,
 )
 
 FACE: Final = "fixtures"
@@ -46,35 +46,37 @@ FACE: Final = "fixtures"
 CONTENTS: Final[Mapping[str, list[types.ContentBlock]]] = {
     "test_image_content": [PICTURE],
     "test_audio_content": [SOUND],
-    "test_embedded_resource": [embedded("test://embedded-resource", "This is an embedded resource content.")],
+    "test_embedded_resource": [
+        embed_resource("test://embedded-resource", "This is an embedded resource content.")
+    ],
     "test_multiple_content_types": [
         types.TextContent(text="Multiple content types test:"),
         PICTURE,
-        embedded("test://mixed-content-resource", '{"test":"data","value":123}', "application/json"),
+        embed_resource("test://mixed-content-resource", '{"test":"data","value":123}', "application/json"),
     ],
 }
 
 
-async def _with_progress(asked: Asked, _: Given) -> Result:
+async def _with_progress(asked: ToolRequest, _: ToolArguments) -> Result:
     for part in (0, 50, 100):
         await asked.report_progress(part, 100)
-    return said("All of it is done")
+    return build_text_result("All of it is done")
 
 
-async def _with_logging(asked: Asked, _: Given) -> Result:
-    for told in ("Tool execution started", "Tool processing data", "Tool execution completed"):
-        await asked.log("info", told)
-    return said("All of it is told")
+async def _with_logging(asked: ToolRequest, _: ToolArguments) -> Result:
+    for answer in ("Tool execution started", "Tool processing data", "Tool execution completed"):
+        await asked.log("info", answer)
+    return build_text_result("All of it is told")
 
 
-async def _other_tools(asked: Asked, _: Given) -> Result:
+async def _other_tools(asked: ToolRequest, _: ToolArguments) -> Result:
     await asked.notify_tools_changed()
-    return said("There are other tools now")
+    return build_text_result("There are other tools now")
 
 
-async def _other_prompts(asked: Asked, _: Given) -> Result:
+async def _other_prompts(asked: ToolRequest, _: ToolArguments) -> Result:
     await asked.notify_prompts_changed()
-    return said("There are other prompts now")
+    return build_text_result("There are other prompts now")
 
 
 FIXTURES: Final[Mapping[str, Fixture]] = {
@@ -87,7 +89,7 @@ FIXTURES: Final[Mapping[str, Fixture]] = {
 }
 
 
-class Workshop(FaceServer):
+class SuiteServer(FaceServer):
     """A face as it is served, and before it what only the suite asks for."""
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Result:
@@ -112,10 +114,13 @@ class Workshop(FaceServer):
     async def read_resource(
         self, ctx: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult | types.InputRequiredResult:
-        found = conformance_fixtures.content(params.uri)
+        found = conformance_fixtures.read_content(params.uri)
         if found is None:
             return await super().read_resource(ctx, params)
-        named: dict[str, Any] = {"uri": params.uri, "mime_type": conformance_fixtures.mime(params.uri)}
+        named: dict[str, Any] = {
+            "uri": params.uri,
+            "mime_type": conformance_fixtures.get_mime_type(params.uri),
+        }
         if isinstance(found, bytes):
             blob = types.BlobResourceContents(**named, blob=base64.b64encode(found).decode())
             return types.ReadResourceResult(contents=[blob])
@@ -127,18 +132,22 @@ class Workshop(FaceServer):
         match params.name:
             case "test_prompt_with_embedded_resource":
                 address = str((params.arguments or {})["resourceUri"])
-                first = embedded(address, "Embedded resource content for testing.")
+                first = embed_resource(address, "Embedded resource content for testing.")
                 return _messages(first, "Please process the embedded resource above.")
             case "test_prompt_with_image":
                 return _messages(PICTURE, "Please analyze the image above.")
             case "test_input_required_result_prompt":
-                told = filled(self._asked(ctx, params), "user_context", "context")
-                return _messages(f"Use this context: {told}") if told else ask(user_context=CONTEXT)
+                answer = get_field_value(self._asked(ctx, params), "user_context", "context")
+                return (
+                    _messages(f"Use this context: {answer}")
+                    if answer
+                    else request_input(user_context=CONTEXT)
+                )
             case _:
                 return await super().get_prompt(ctx, params)
 
-    def _asked(self, ctx: Context, params: types.InputResponseRequestParams) -> Asked:
-        return Asked(request_context=ctx, input_params=params, subscriptions=self.bus)
+    def _asked(self, ctx: Context, params: types.InputResponseRequestParams) -> ToolRequest:
+        return ToolRequest(request_context=ctx, input_params=params, subscriptions=self.bus)
 
 
 def _messages(*parts: str | types.ImageContent | types.EmbeddedResource) -> types.GetPromptResult:
@@ -147,17 +156,17 @@ def _messages(*parts: str | types.ImageContent | types.EmbeddedResource) -> type
     return types.GetPromptResult(messages=messages)
 
 
-def workshop(app: App) -> Workshop:
+def build_suite_server(app: App) -> SuiteServer:
     """The server; beside the resources of the suite it has those of a real face."""
     programs = SubprocessRunner({}, MAX_STATUS_BYTES)
     resources = Resources(app, lambda root: read_vcs_status(programs, root))
-    listed = Exhibits({name: NEEDED.get(name, ()) for name in (*CONTENTS, *FIXTURES)})
-    return Workshop(app, listed, resources, Spelling.PORTABLE)
+    listed = SuiteFace({name: NEEDED.get(name, ()) for name in (*CONTENTS, *FIXTURES)})
+    return SuiteServer(app, listed, resources, Spelling.PORTABLE)
 
 
 if __name__ == "__main__":
     with open_app(Path(sys.argv[2]), [Path(sys.argv[1])]) as app:
-        door, made = Authenticator(None, app.clock), workshop(app)
+        door, made = Authenticator(None, app.clock), build_suite_server(app)
         boards = Dashboards(make_dashboard_factory(app, ServedProjects(app.store, {})))
         tenants = Tenants((FACE,), lambda _projects: {FACE: made})
         behind = Backend(tenants, Metrics(), app.store.measure_load, DashboardPages(boards, app.secret))

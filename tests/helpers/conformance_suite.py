@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 import pytest
 
-from helpers.foreign_clients import COMPILED, PACKAGES, SECONDS, node
+from helpers.foreign_clients import COMPILED, PACKAGES, SECONDS, find_node
 
 CLI: Final = PACKAGES / "conformance" / "dist" / "index.js"
 _FOUND: Final = re.compile(r"server-(.+?)-\d{4}-\d\d-\d\dT[\d-]+Z")
@@ -30,18 +30,18 @@ Checks: TypeAlias = Mapping[str, tuple[Check, ...]]
 """What was looked at, by the name of the scenario."""
 
 
-def judged(url: str, revision: str, folder: Path) -> Checks:
+def run_suite(url: str, revision: str, folder: Path) -> Checks:
     """What the suite finds at a server when it runs all it has for a revision of the protocol."""
     if not CLI.exists():
         pytest.fail(f"{CLI.parents[1].name} is missing: run tools/setup packages", pytrace=False)
     words = ("server", "--url", url, "--requirements", revision, "-o", str(folder))
     env = {**os.environ, **COMPILED}
-    subprocess.run((node(), CLI, *words), env=env, capture_output=True, timeout=SECONDS, check=False)
+    subprocess.run((find_node(), CLI, *words), env=env, capture_output=True, timeout=SECONDS, check=False)
     named = {found[1]: path for path in folder.iterdir() if (found := _FOUND.fullmatch(path.name))}
     return {name: _read(path / "checks.json") for name, path in named.items()}
 
 
-def faults(checks: Checks, scenario: str) -> list[str]:
+def find_faults(checks: Checks, scenario: str) -> list[str]:
     """Why a scenario has not passed: what failed or was warned of, or that nothing was looked at."""
     found = checks.get(scenario, ())
     odd = [one for one in found if one.status not in {"SUCCESS", "INFO"}]

@@ -25,8 +25,8 @@ from handrail.stores.sql.postgres import pg_runs as opening_there
 from handrail.stores.sql.postgres import schema
 from handrail.stores.sql.postgres import schema as database
 from helpers.crash import prepare_to_fork
-from helpers.postgres import Server
-from helpers.store_copies import Rows, copied, full, indexes, rows
+from helpers.postgres import PostgresServer
+from helpers.store_copies import Rows, create_full_store, read_indexes, read_rows, run_copy
 
 IMPORTED: Final = (copying, opening, opening_there)
 """What each child would import for itself."""
@@ -61,25 +61,25 @@ class Killer:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def tried(source: Path, target: StoreLocation, killer: Killer | None) -> tuple[int, bool]:
+def try_copy(source: Path, target: StoreLocation, killer: Killer | None) -> tuple[int, bool]:
     """How many calls were counted in a child that copies, if it was not killed; and whether it was."""
     heard, tells = os.pipe()
     child = os.fork()
     if child == 0:
         sys.setprofile(killer)
-        copied(source, target)
+        run_copy(source, target)
         sys.setprofile(None)
         os.write(tells, str(killer.count if killer else 0).encode())
         os._exit(0)
     os.close(tells)
-    with os.fdopen(heard) as told:
-        said = told.read()
+    with os.fdopen(heard) as answer:
+        said = answer.read()
     status = os.waitpid(child, 0)[1]
     assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, status
     return int(said or 0), os.WIFSIGNALED(status)
 
 
-def whole(target: StoreLocation) -> bool:
+def is_whole_store(target: StoreLocation) -> bool:
     """True if it is a store."""
     if isinstance(target, DatabaseUrl):
         with psycopg.connect(target.url) as asked:
@@ -91,52 +91,54 @@ def whole(target: StoreLocation) -> bool:
         return bool(opened.execute(WHOLE["sqlite"]).fetchone()[0])
 
 
-class Bench:
+class CopyTargets:
     """Places for copies, one after the other."""
 
-    def __init__(self, folder: Path, kind: str, server: Server) -> None:
+    def __init__(self, folder: Path, kind: str, server: PostgresServer) -> None:
         self.folder, self.kind, self.server, self.made = folder, kind, server, 0
 
     def new(self) -> StoreLocation:
         self.made += 1
         new = self.kind == "postgresql"
-        return DatabaseUrl(self.server.fresh()) if new else self.folder / f"{self.made}" / "copy.db"
+        return DatabaseUrl(self.server.create_database()) if new else self.folder / f"{self.made}" / "copy.db"
 
     def drop(self, target: StoreLocation) -> None:
         if isinstance(target, DatabaseUrl):
             self.server.drop(target.url)
 
 
-def told(target: StoreLocation) -> tuple[Rows, dict[str, str]]:
-    return rows(target), indexes(target)
+def read_store(target: StoreLocation) -> tuple[Rows, dict[str, str]]:
+    return read_rows(target), read_indexes(target)
 
 
-def judged(source: Path, wanted: tuple[Rows, dict[str, str]], target: StoreLocation, kills: int) -> str:
+def check_killed_copy(
+    source: Path, wanted: tuple[Rows, dict[str, str]], target: StoreLocation, kills: int
+) -> str:
     """What is wrong if a copy is killed before its k-th call, and the next one is not."""
-    _, killed = tried(source, target, Killer(kills))
+    _, killed = try_copy(source, target, Killer(kills))
     if not killed:
         return "it came to its end"
-    if whole(target):
-        return "" if told(target) == wanted else "a store, and not what was copied"
-    tried(source, target, None)
-    return "" if whole(target) and told(target) == wanted else "it was not finished"
+    if is_whole_store(target):
+        return "" if read_store(target) == wanted else "a store, and not what was copied"
+    try_copy(source, target, None)
+    return "" if is_whole_store(target) and read_store(target) == wanted else "it was not finished"
 
 
-def main(folder: Path, kind: str, server: Server) -> None:
-    source = full(folder / "full" / "handrail.db").path
-    bench = Bench(folder, kind, server)
-    copied(source, bench.new())  # the children need not read the statements and compile them
-    points, _ = tried(source, once := bench.new(), Killer())
+def main(folder: Path, kind: str, server: PostgresServer) -> None:
+    source = create_full_store(folder / "full" / "handrail.db").path
+    bench = CopyTargets(folder, kind, server)
+    run_copy(source, bench.new())  # the children need not read the statements and compile them
+    points, _ = try_copy(source, once := bench.new(), Killer())
     prepare_to_fork()
-    wanted = rows(source), indexes(once)
+    wanted = read_rows(source), read_indexes(once)
     wrong = []
     for at in range(1, points + 1):
         target = bench.new()
-        found = judged(source, wanted, target, at)
+        found = check_killed_copy(source, wanted, target, at)
         wrong += [f"killed before call {at}: {found}"] if found else []
         bench.drop(target)
     json.dump({"points": points, "wrong": wrong}, sys.stdout)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], Server(Path(sys.argv[3])))
+    main(Path(sys.argv[1]), sys.argv[2], PostgresServer(Path(sys.argv[3])))

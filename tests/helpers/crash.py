@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from helpers.memory_folder import in_memory
+from helpers.memory_folder import find_memory_folder
 
 Record: TypeAlias = Callable[[str, object], None]
 TESTS: Final = Path(__file__).resolve().parent.parent
 
 
-def unmeasured() -> dict[str, str]:
+def build_unmeasured_environment() -> dict[str, str]:
     """The environment of a program whose coverage is not measured."""
     return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_PROCESS_")}
 
@@ -38,7 +38,7 @@ def digest_folder(folder: Path) -> bytes:
     return digest.digest()
 
 
-def said_by(program: str, *words: str) -> dict[str, Any]:
+def run_crash_program(program: str, *words: str) -> dict[str, Any]:
     """What a program of the tests says of its killing, done in memory where that can be; it must end well.
 
     Its coverage is not measured: it does one thing thousands of times, which takes twice as long under
@@ -46,10 +46,10 @@ def said_by(program: str, *words: str) -> dict[str, Any]:
     """
     ours = (TESTS, TESTS.parent / "src", TESTS.parent)
     path = os.pathsep.join([*map(str, ours), os.environ.get("PYTHONPATH", "")])
-    with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
+    with tempfile.TemporaryDirectory(dir=find_memory_folder()) as folder:
         done = subprocess.run(
             [sys.executable, str(TESTS / program), folder, *words],
-            env={**unmeasured(), "PYTHONPATH": path},
+            env={**build_unmeasured_environment(), "PYTHONPATH": path},
             capture_output=True,
             text=True,
             timeout=400,

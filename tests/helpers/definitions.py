@@ -25,7 +25,7 @@ steps:
 """
 
 
-def put(folder: Path, name: str, text: str | bytes) -> Path:
+def write_definition(folder: Path, name: str, text: str | bytes) -> Path:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode() if isinstance(text, str) else text)
@@ -36,12 +36,12 @@ def trust_all(shelf: Definitions) -> None:
     TrustStore().add(map(shelf.trust_mark, shelf.list_untrusted()))
 
 
-def workflow_of(shelf: Definitions, name: str) -> Workflow:
+def load_workflow(shelf: Definitions, name: str) -> Workflow:
     found = shelf.find_pinned(name)
     assert isinstance(found, PinnedWorkflow)
     assert found.workflow is not None
     return found.workflow
 
 
-def names(files: tuple[UntrustedFile, ...]) -> list[tuple[str, str]]:
+def list_names(files: tuple[UntrustedFile, ...]) -> list[tuple[str, str]]:
     return [(str(one.kind), one.name) for one in files]

@@ -18,23 +18,23 @@ FOLDER: Final = ROOT / "deploy"
 PROGRAM: Final = "handrail"
 
 
-def text(name: str) -> str:
+def read_deploy_file(name: str) -> str:
     return (FOLDER / name).read_text("utf-8")
 
 
-def document(name: str) -> dict[str, Any]:
+def read_document(name: str) -> dict[str, Any]:
     """The only YAML document of a file."""
-    found = yaml.safe_load(text(name))
+    found = yaml.safe_load(read_deploy_file(name))
     assert isinstance(found, dict)
     return found
 
 
-def documents(name: str) -> dict[str, dict[str, Any]]:
+def read_documents(name: str) -> dict[str, dict[str, Any]]:
     """The YAML documents of a file by their kinds."""
-    return {str(one["kind"]): one for one in yaml.safe_load_all(text(name))}
+    return {str(one["kind"]): one for one in yaml.safe_load_all(read_deploy_file(name))}
 
 
-def wrong(words: Sequence[str]) -> str:
+def find_command_error(words: Sequence[str]) -> str:
     """What is wrong with a command line of Handrail, without the program; nothing if it would be taken."""
     command: click.Command = cli
     above: click.Context | None = None
@@ -54,7 +54,7 @@ def wrong(words: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Instruction:
     """An instruction of a Dockerfile, and what it says."""
 
     word: str
@@ -68,54 +68,56 @@ class Step:
         return found
 
 
-def stages(dockerfile: str) -> list[list[Step]]:
+def read_stages(dockerfile: str) -> list[list[Instruction]]:
     """The instructions of each stage, each of which begins with FROM."""
     joined = re.sub(r"\\\n", "", re.sub(r"^#.*\n", "", dockerfile, flags=re.MULTILINE))
-    steps = [Step(*line.split(maxsplit=1)) for line in joined.splitlines() if line.strip()]
+    steps = [Instruction(*line.split(maxsplit=1)) for line in joined.splitlines() if line.strip()]
     begins = [at for at, step in enumerate(steps) if step.word == "FROM"]
     return [steps[at:until] for at, until in zip(begins, [*begins[1:], len(steps)], strict=True)]
 
 
-def last(word: str) -> Step:
+def find_last_instruction(word: str) -> Instruction:
     """The last instruction of this kind in the stage that is the image."""
-    return [step for step in stages(text("Dockerfile"))[-1] if step.word == word][-1]
+    return [step for step in read_stages(read_deploy_file("Dockerfile"))[-1] if step.word == word][-1]
 
 
-def unit(name: str) -> list[tuple[str, str]]:
+def read_unit(name: str) -> list[tuple[str, str]]:
     """The settings of a unit in their order; a key may be there more than once."""
-    lines = [line for line in text(name).splitlines() if line and not line.startswith(("#", "["))]
+    lines = [line for line in read_deploy_file(name).splitlines() if line and not line.startswith(("#", "["))]
     return [(key, value) for key, _, value in (line.partition("=") for line in lines)]
 
 
-def settings(name: str) -> dict[str, str]:
+def read_unit_settings(name: str) -> dict[str, str]:
     """The settings of a unit; of a key that is there more than once, the last."""
-    return dict(unit(name))
+    return dict(read_unit(name))
 
 
-def command_lines() -> Iterator[tuple[str, list[str]]]:
+def list_command_lines() -> Iterator[tuple[str, list[str]]]:
     """Every command line of Handrail in a file of deploy/, without the program, and where it stands."""
-    entry = last("ENTRYPOINT").words
-    yield "Dockerfile CMD", [*entry, *last("CMD").words][1:]
-    yield "Dockerfile HEALTHCHECK", last("HEALTHCHECK").words[1:]
-    for name, service in document("compose.yaml")["services"].items():
+    entry = find_last_instruction("ENTRYPOINT").words
+    yield "Dockerfile CMD", [*entry, *find_last_instruction("CMD").words][1:]
+    yield "Dockerfile HEALTHCHECK", find_last_instruction("HEALTHCHECK").words[1:]
+    for name, service in read_document("compose.yaml")["services"].items():
         if service["image"] == PROGRAM:
             yield f"compose.yaml {name}", [*entry, *service["command"]][1:]
-    (pod,) = documents("kubernetes.yaml")["Deployment"]["spec"]["template"]["spec"]["containers"]
+    (pod,) = read_documents("kubernetes.yaml")["Deployment"]["spec"]["template"]["spec"]["containers"]
     yield "kubernetes.yaml", [*entry, *pod["args"]][1:]
-    for key, value in unit("handrail.service"):
+    for key, value in read_unit("handrail.service"):
         if key.startswith("Exec"):
             yield f"handrail.service {key}", shlex.split(value)[1:]
-    for line in re.findall(r"as-handrail handrail (.*)", text("as-handrail")):
+    for line in re.findall(r"as-handrail handrail (.*)", read_deploy_file("as-handrail")):
         yield "as-handrail", shlex.split(line)
 
 
-def variables() -> Iterator[tuple[str, str, str]]:
+def list_variables() -> Iterator[tuple[str, str, str]]:
     """Every variable that a file gives to Handrail: where it stands, its name, its value."""
-    for name, service in document("compose.yaml")["services"].items():
+    for name, service in read_document("compose.yaml")["services"].items():
         for variable, value in service.get("environment", {}).items():
             yield f"compose.yaml {name}", variable, str(value)
-    (pod,) = documents("kubernetes.yaml")["Deployment"]["spec"]["template"]["spec"]["containers"]
+    (pod,) = read_documents("kubernetes.yaml")["Deployment"]["spec"]["template"]["spec"]["containers"]
     for one in pod["env"]:
         yield "kubernetes.yaml", str(one["name"]), str(one.get("value", ""))
-    for variable, value in re.findall(r"^(?:# )?([A-Z_]+)=(.*)$", text("handrail.env"), re.MULTILINE):
+    for variable, value in re.findall(
+        r"^(?:# )?([A-Z_]+)=(.*)$", read_deploy_file("handrail.env"), re.MULTILINE
+    ):
         yield "handrail.env", variable, value

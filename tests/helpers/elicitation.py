@@ -10,7 +10,7 @@ from mcp import Client
 from mcp.client import ClientRequestContext
 
 from helpers.planner_agents import RepositoryPlace
-from helpers.servers import META, Pipe, Told, told
+from helpers.servers import META, Pipe, ToolAnswer, read_tool_answer
 
 FOREIGN: Final = "Merge the kettle\n\nSigned-off-by: Ann\n"
 ASKED: Final = ("verify_plan", dict[str, Any]())
@@ -49,15 +49,15 @@ class Person:
         return types.ElicitResult.model_validate(self.says.pop(0))
 
 
-async def call(client: Client, **given: Any) -> Told:  # noqa: ANN401 - also what is no argument
+async def call_tool(client: Client, **given: Any) -> ToolAnswer:  # noqa: ANN401 - also what is no argument
     result = await client.call_tool(ASKED[0], given)
     (content,) = result.content
     assert isinstance(content, types.TextContent)
     assert result.structured_content is not None
-    return Told(result.structured_content, content.text, bool(result.is_error))
+    return ToolAnswer(result.structured_content, content.text, bool(result.is_error))
 
 
-class Asking(Pipe):
+class AskingPipe(Pipe):
     """A server process whose client says that it is `able` to do something; of which version, if of 2025."""
 
     def __init__(
@@ -98,7 +98,7 @@ class Asking(Pipe):
         assert question["method"] == "elicitation/create", question
         return question
 
-    def reply(self, question: Mapping[str, Any], **said: Any) -> Told:  # noqa: ANN401 - the same
+    def reply(self, question: Mapping[str, Any], **said: Any) -> ToolAnswer:  # noqa: ANN401 - the same
         """Answer a question of 2025, and what the call is answered with then."""
         self.send(json.dumps({"jsonrpc": "2.0", "id": question["id"], **said}).encode())
-        return told(self.answer())
+        return read_tool_answer(self.answer())

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from helpers.commit_plans import CONSTRAINTS, DESCRIPTION, START, TO_FILL, TO_PLAN
-from helpers.repositories import made
-from helpers.servers import Pipe, Place, Told, place
+from helpers.repositories import create_repository
+from helpers.servers import Pipe, Place, ToolAnswer, create_place
 
 SESSION: Final = "sorting"
 FEATURE: Final = "Save twice keeps both changes"
@@ -71,61 +71,61 @@ TASKS: Final[list[Any]] = [
 
 
 @dataclass(frozen=True, slots=True)
-class Faces:
+class FaceRuns:
     """A place, and the run of each face in its store."""
 
     at: Place
     runs: dict[str, str]
 
 
-def good(told: Told) -> Told:
+def require_success(answer: ToolAnswer) -> ToolAnswer:
     """What was told, which was no refusal."""
-    assert not told.failed, told.text
-    return told
+    assert not answer.failed, answer.text
+    return answer
 
 
-def five(at: Place) -> None:
+def play_all_faces(at: Place) -> None:
     """Play them in the store of this place."""
-    played(at, steps, spells, skills, planner)
-    second = place(at.folder / "second")
-    made("git", second.project, second.folder / "home")
-    commits(second, at)
+    play_faces(at, play_steps, play_spells, play_skills, play_planner)
+    second = create_place(at.folder / "second")
+    create_repository("git", second.project, second.folder / "home")
+    play_commits(second, at)
 
 
-def played(at: Place, *plays: Callable[[Place], object]) -> None:
+def play_faces(at: Place, *plays: Callable[[Place], object]) -> None:
     """Play these of them there, in a project that is kept in git."""
-    made("git", at.project, at.folder / "home")
+    create_repository("git", at.project, at.folder / "home")
     for play in plays:
         play(at)
 
 
-def steps(at: Place) -> str:
+def play_steps(at: Place) -> str:
     """A run of six steps, in its third, after a refusal."""
     with Pipe(at) as agent:
-        begun = good(agent.start(goal=FEATURE))
-        once = good(agent.go_on(begun.token, summary="It is drawn."))
-        assert agent.go_on(once.token, artifacts=[]).failed
-        again = good(agent.recover(begun.run))
-        good(agent.go_on(again.token, summary="It is built."))
+        begun = require_success(agent.start(goal=FEATURE))
+        once = require_success(agent.continue_run(begun.token, summary="It is drawn."))
+        assert agent.continue_run(once.token, artifacts=[]).failed
+        again = require_success(agent.recover(begun.run))
+        require_success(agent.continue_run(again.token, summary="It is built."))
         return begun.run
 
 
-def spells(at: Place) -> None:
+def play_spells(at: Place) -> None:
     """A task of which one criterion is met, and the next task is done."""
     home = at.project / ".ai" / "task"
     with Pipe(at, "--face", "spells") as agent:
-        good(agent.call({}, "accio"))
+        require_success(agent.call({}, "accio"))
         (home / "plan.md").write_text(PLAN, "utf-8")
-        good(agent.call({}, "accio"))
+        require_success(agent.call({}, "accio"))
         (home / "task.md").write_text(TASK, "utf-8")
-        good(agent.call({}, "accio"))
+        require_success(agent.call({}, "accio"))
         (home / "task-results.md").write_text(RESULTS, "utf-8")
-        good(agent.call({}, "accio"))
+        require_success(agent.call({}, "accio"))
         (home / "task.md").write_text(TASK.replace("Sort it", "Think of empty lists"), "utf-8")
-        good(agent.call({}, "accio"))
+        require_success(agent.call({}, "accio"))
 
 
-def skills(at: Place) -> None:
+def play_skills(at: Place) -> None:
     """A session in its first batch."""
     home = at.project / ".collab" / "sessions" / SESSION / "documents"
     home.mkdir(parents=True)
@@ -134,25 +134,25 @@ def skills(at: Place) -> None:
     named = {"project": str(at.project), "session": SESSION}
     with Pipe(at, "--face", "skills") as agent:
         for skill in SKILLS:
-            good(agent.call({**named, "skill": skill}, "complete_skill"))
-        good(agent.call({**named, "task_id": "sort", "status": "completed"}, "update_task_status"))
+            require_success(agent.call({**named, "skill": skill}, "complete_skill"))
+        require_success(agent.call({**named, "task_id": "sort", "status": "completed"}, "update_task_status"))
 
 
-def planner(at: Place) -> None:
+def play_planner(at: Place) -> None:
     """A plan that is worked off."""
     with Pipe(at, "--face", "planner") as agent:
-        good(agent.call({"goal": GOAL}, "set_overarching_goal"))
+        require_success(agent.call({"goal": GOAL}, "set_overarching_goal"))
         given = {"description": DETAIL, "constraints": ["Never: boil it dry", "Do not: add a battery"]}
-        good(agent.call(given, "set_detailed_goal"))
-        good(agent.call({"plan": TASKS}, "set_plan"))
-        good(agent.call({"task_id": "Write the leaflet"}, "mark_task"))
+        require_success(agent.call(given, "set_detailed_goal"))
+        require_success(agent.call({"plan": TASKS}, "set_plan"))
+        require_success(agent.call({"task_id": "Write the leaflet"}, "mark_task"))
 
 
-def commits(at: Place, kept: Place) -> None:
+def play_commits(at: Place, stored: Place) -> None:
     """A plan with a task that is done, in a place of its own; its runs are kept with the others."""
-    with Pipe(at, "--face", "commits", "--store", str(kept.store)) as agent:
-        good(agent.call({**START, "confirm": True}, "start_planning"))
-        good(agent.call({"description": DESCRIPTION}, "update_description"))
-        good(agent.call({"constraints": CONSTRAINTS}, "set_constraints"))
+    with Pipe(at, "--face", "commits", "--store", str(stored.store)) as agent:
+        require_success(agent.call({**START, "confirm": True}, "start_planning"))
+        require_success(agent.call({"description": DESCRIPTION}, "update_description"))
+        require_success(agent.call({"constraints": CONSTRAINTS}, "set_constraints"))
         for tool, given in (TO_PLAN, TO_FILL):
-            good(agent.call(given, tool))
+            require_success(agent.call(given, tool))

@@ -27,19 +27,19 @@ _SOURCE: Final = Path(__file__).with_name("faulty_disk.c")
 _NONE: Final[Mapping[str, str]] = {}
 
 
-def count(
+def count_calls(
     argv: Sequence[str | Path], folder: Path, env: Mapping[str, str] = _NONE, kinds: Iterable[str] = KINDS
 ) -> int:
     """How many calls of these kinds a program makes below the folder; it must end well."""
     with tempfile.TemporaryDirectory() as place:
         control = Path(place) / "control"
-        arm(control, 0, kinds=kinds)
-        done = _run(argv, {**env, **armed(folder, control)})
+        arm_fault(control, 0, kinds=kinds)
+        done = _run(argv, {**env, **build_fault_environment(folder, control)})
         assert done.returncode == 0, done.stderr
-        return calls(control)
+        return read_call_count(control)
 
 
-def broken(  # noqa: PLR0913 - each is a way to break the call, and named where it is used
+def run_with_fault(  # noqa: PLR0913 - each is a way to break the call, and named where it is used
     argv: Sequence[str | Path],
     folder: Path,
     k: int,
@@ -53,22 +53,24 @@ def broken(  # noqa: PLR0913 - each is a way to break the call, and named where 
     """Run a program whose k-th call below the folder is broken, as `arm` says; it must come to that call."""
     with tempfile.TemporaryDirectory() as place:
         control = Path(place) / "control"
-        arm(control, k, errno=errno, kill=kill, lasting=lasting, kinds=kinds)
-        done = _run(argv, {**env, **armed(folder, control)})
-        assert calls(control) >= k, f"call {k} never came: {calls(control)} in all; {done.stderr}"
+        arm_fault(control, k, errno=errno, kill=kill, lasting=lasting, kinds=kinds)
+        done = _run(argv, {**env, **build_fault_environment(folder, control)})
+        assert read_call_count(control) >= k, (
+            f"call {k} never came: {read_call_count(control)} in all; {done.stderr}"
+        )
         return done
 
 
-def armed(folder: Path, control: Path) -> dict[str, str]:
+def build_fault_environment(folder: Path, control: Path) -> dict[str, str]:
     """The environment of a program whose calls below the folder are under this control."""
     return {
-        "LD_PRELOAD": f"{shim()}",
+        "LD_PRELOAD": f"{compile_shim()}",
         "FAULTS_FOLDER": f"{folder.resolve()}",
         "FAULTS_CONTROL": f"{control.resolve()}",
     }
 
 
-def arm(  # noqa: PLR0913 - the same ones
+def arm_fault(  # noqa: PLR0913 - the same ones
     control: Path,
     k: int,
     *,
@@ -92,14 +94,14 @@ def arm(  # noqa: PLR0913 - the same ones
         os.close(file)
 
 
-def calls(control: Path) -> int:
+def read_call_count(control: Path) -> int:
     """How many calls were counted since it was armed."""
     counted: int = _CONTROL.unpack(control.read_bytes())[0]
     return counted
 
 
 @functools.cache
-def shim() -> Path:
+def compile_shim() -> Path:
     """The compiled shim; a test that needs it fails where there is no compiler."""
     compiler = shutil.which("cc")
     if compiler is None:

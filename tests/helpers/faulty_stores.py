@@ -12,14 +12,14 @@ from handrail.runtime.entries import Entry
 from handrail.runtime.ports.turn import Runs
 from handrail.runtime.records import StoredRun, Trouble, Turn
 from helpers.memory_store import MemoryRuns
-from helpers.stores import PLACES, Place
+from helpers.stores import PLACES, StorePlace
 
 STORES = tuple(name for name, place in PLACES.items() if place.tokens)
 """Those whose tokens have a lifetime."""
 
 
 @contextmanager
-def opened(kind: str, folder: Path) -> Iterator[Place]:
+def open_place(kind: str, folder: Path) -> Iterator[StorePlace]:
     place = PLACES[kind](folder)
     yield place
     place.close()
@@ -83,7 +83,7 @@ class Troubled(MemoryRuns):
         return replace(stored, trouble=trouble) if stored else None
 
 
-def whole(runs: Runs, run: str) -> tuple[object, ...]:
+def read_whole_run(runs: Runs, run: str) -> tuple[object, ...]:
     """Everything a store tells of a run, but what it enters of refusals."""
     stored = runs.load(run)
     revision = stored.revision if stored else 0

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from handrail.stores.files.disk import DiskWorkspace
 from helpers.crash import digest_folder, prepare_to_fork
-from helpers.run_folders import A2, begin, folder_runs, judged, loaded, take
+from helpers.run_folders import A2, begin_folder, judge_folder, load_run, open_folder_runs, take_turn_to
 
 FOLDER = ".ai/task"
 ACKNOWLEDGED = 7
@@ -32,7 +32,7 @@ class Killer:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def killed(root: Path, work: Callable[[DiskWorkspace], bool], at: int) -> bool:
+def kill_child(root: Path, work: Callable[[DiskWorkspace], bool], at: int) -> bool:
     """True if a child did the work and acknowledged it; it dies before its k-th change."""
     child = os.fork()
     if child == 0:
@@ -42,25 +42,25 @@ def killed(root: Path, work: Callable[[DiskWorkspace], bool], at: int) -> bool:
     return not os.WIFSIGNALED(status)
 
 
-def turn(disk: DiskWorkspace) -> bool:
+def take_turn_a2(disk: DiskWorkspace) -> bool:
     """Take the turn."""
-    return take(folder_runs(disk), "DRAFTING", A2)
+    return take_turn_to(open_folder_runs(disk), "DRAFTING", A2)
 
 
-def recover(disk: DiskWorkspace) -> bool:
+def recover_folder(disk: DiskWorkspace) -> bool:
     """Recover, as every turn begins."""
-    with folder_runs(disk).hold_lock("", 0):
+    with open_folder_runs(disk).hold_lock("", 0):
         return True
 
 
-def counted(root: Path, work: Callable[[DiskWorkspace], bool]) -> int:
+def count_changes(root: Path, work: Callable[[DiskWorkspace], bool]) -> int:
     """How many changes the work makes."""
     killer = Killer()
     work(DiskWorkspace(root, FOLDER, killer))
     return killer.count
 
 
-def look(root: Path, known: dict[bytes, str]) -> str:
+def inspect_folder(root: Path, known: dict[bytes, str]) -> str:
     """How the folder is after a recovery; and what the same call gets now, which must be the same reply.
 
     Most kills leave the same bytes as an earlier one: then it is `known`.
@@ -73,38 +73,38 @@ def look(root: Path, known: dict[bytes, str]) -> str:
 
 def _look(root: Path) -> str:
     disk = DiskWorkspace(root, FOLDER)
-    recover(disk)
-    runs, task = folder_runs(disk), root / FOLDER
-    found = judged(runs, tree(task), (task / ".handrail/history.jsonl").read_bytes())
-    if found == "before" and not take(runs, "DRAFTING", A2):
+    recover_folder(disk)
+    runs, task = open_folder_runs(disk), root / FOLDER
+    found = judge_folder(runs, read_tree(task), (task / ".handrail/history.jsonl").read_bytes())
+    if found == "before" and not take_turn_to(runs, "DRAFTING", A2):
         return "the turn could not be taken again"
-    now = judged(runs, tree(task), (task / ".handrail/history.jsonl").read_bytes())
-    return found if now == "after" and loaded(runs).revision == 2 else f"{found}, then {now}"
+    now = judge_folder(runs, read_tree(task), (task / ".handrail/history.jsonl").read_bytes())
+    return found if now == "after" and load_run(runs).revision == 2 else f"{found}, then {now}"
 
 
-def tree(folder: Path) -> dict[str, bytes]:
+def read_tree(folder: Path) -> dict[str, bytes]:
     """The files of a folder, but for those of the store."""
     paths = (path for path in folder.rglob("*") if path.is_file())
     named = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
     return {path: data for path, data in named.items() if not path.startswith(".handrail/")}
 
 
-def copied(root: Path, name: str) -> Path:
+def copy_folder(root: Path, name: str) -> Path:
     """A copy of a folder."""
     return Path(shutil.copytree(root, root.with_name(name), dirs_exist_ok=False))
 
 
-def twice(left: Path, known: dict[bytes, str], *, acknowledged: bool) -> tuple[list[str], int]:
+def kill_recovery(left: Path, known: dict[bytes, str], *, acknowledged: bool) -> tuple[list[str], int]:
     """What is wrong if the recovery of a folder is killed before each of its changes, or not at all."""
-    spare = copied(left, "spare")
-    points = counted(spare, recover)
+    spare = copy_folder(left, "spare")
+    points = count_changes(spare, recover_folder)
     shutil.rmtree(spare)
     wrong, good = [], {"after"} if acknowledged else {"before", "after"}
     for at in range(points + 1):
-        again = copied(left, "again")
+        again = copy_folder(left, "again")
         if at:
-            killed(again, recover, at)
-        found = look(again, known)
+            kill_child(again, recover_folder, at)
+        found = inspect_folder(again, known)
         wrong += [] if found in good else [f"killed in recovery before change {at}: {found}"]
         shutil.rmtree(again)
     return wrong, points + 1
@@ -116,14 +116,14 @@ def main(work: Path) -> None:
     known: dict[bytes, str] = {}
     start = work / "start"
     start.mkdir()
-    begin(DiskWorkspace(start, FOLDER))
-    whole = copied(start, "whole")
-    points = counted(whole, turn)
+    begin_folder(DiskWorkspace(start, FOLDER))
+    whole = copy_folder(start, "whole")
+    points = count_changes(whole, take_turn_a2)
     wrong, histories = [], 0
     for at in range(1, points + 2):
-        left = copied(start, "left")
-        acknowledged = killed(left, turn, at)
-        found, count = twice(left, known, acknowledged=acknowledged)
+        left = copy_folder(start, "left")
+        acknowledged = kill_child(left, take_turn_a2, at)
+        found, count = kill_recovery(left, known, acknowledged=acknowledged)
         wrong += [f"killed before change {at}: {what}" for what in found]
         histories += count
         shutil.rmtree(left)

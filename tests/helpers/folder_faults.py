@@ -17,15 +17,15 @@ from pathlib import Path
 from handrail.runtime.errors import Fault, SyncFailed
 from helpers import faulty_disk
 from helpers.crash import prepare_to_fork
-from helpers.sqlite_faults import child
-from helpers.task_project import Project
+from helpers.sqlite_faults import run_in_child
+from helpers.task_project import TaskProject
 
 PERSONS = {"task.md": "the task of a person", "task-results.md": "its results"}
 
 
-def prepared(folder: Path) -> None:
+def prepare_project(folder: Path) -> None:
     """A project whose next turn archives two files of a person and writes a new one."""
-    project = Project(folder)
+    project = TaskProject(folder)
     project.say("go")
     for name, text in PERSONS.items():
         (project.project / ".ai/task" / name).write_text(text)
@@ -33,9 +33,9 @@ def prepared(folder: Path) -> None:
     project.database.close()
 
 
-def one_turn(folder: Path) -> str:
+def take_one_turn(folder: Path) -> str:
     """What came of the turn; a process that doubts its disk takes no other."""
-    project = Project(folder)
+    project = TaskProject(folder)
     try:
         return f"ok {project.say('again')['revision']}"
     except SyncFailed as fault:
@@ -48,9 +48,9 @@ def one_turn(folder: Path) -> str:
         return f"refused {fault.code}"
 
 
-def wrongs(folder: Path, said: str) -> list[str]:
+def find_errors(folder: Path, said: str) -> list[str]:
     """What is wrong with the project after a turn that ended so."""
-    project = Project(folder)
+    project = TaskProject(folder)
     revision = project.runs.load_current().revision
     found = (
         [] if revision in ({3} if said.startswith("ok") else {2, 3}) else [f"at {revision} after {said!r}"]
@@ -74,20 +74,20 @@ def main(words: Sequence[str]) -> dict[str, object]:
     number = getattr(errno, name)
     control, start, now = Path(os.environ["FAULTS_CONTROL"]), folder / "start", folder / "now"
     start.mkdir()
-    prepared(start)
-    told: list[str] = []
+    prepare_project(start)
+    answer: list[str] = []
     wrong: list[str] = []
     for k in count(1):
         shutil.rmtree(now, ignore_errors=True)
         shutil.copytree(start, now)
-        faulty_disk.arm(control, k, errno=number, kinds=(kind,))
-        told.append(child(lambda: one_turn(now)))
-        counted = faulty_disk.calls(control)
-        faulty_disk.arm(control, 0)
-        wrong += [f"{kind} {k}: {found}" for found in wrongs(now, told[-1])]
+        faulty_disk.arm_fault(control, k, errno=number, kinds=(kind,))
+        answer.append(run_in_child(lambda: take_one_turn(now)))
+        counted = faulty_disk.read_call_count(control)
+        faulty_disk.arm_fault(control, 0)
+        wrong += [f"{kind} {k}: {found}" for found in find_errors(now, answer[-1])]
         if k > counted:
             break
-    return {"points": len(told) - 1, "wrong": wrong, "told": told}
+    return {"points": len(answer) - 1, "wrong": wrong, "told": answer}
 
 
 if __name__ == "__main__":

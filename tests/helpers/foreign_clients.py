@@ -25,7 +25,7 @@ COMPILED = {"NODE_COMPILE_CACHE": str(ROOT / ".pytest_cache" / "node")}
 
 
 @dataclass(frozen=True)
-class Server:
+class ServerCommand:
     """How a client starts the real server for a project.
 
     Clients of others pass on next to nothing of their environment, so what the server needs is named.
@@ -47,14 +47,14 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Remote:
+class RemoteServer:
     """A server for a project that listens already."""
 
     project: Path
     url: str
 
 
-def node() -> str:
+def find_node() -> str:
     """The Node that the clients run on."""
     if not NODE.exists():
         pytest.fail(".node is missing: run tools/setup packages", pytrace=False)
@@ -64,7 +64,7 @@ def node() -> str:
 def run_script(script: Path, job: Mapping[str, Any], folder: Path | None = None) -> dict[str, Any]:
     """What a script for Node says of a job, which it must do."""
     done = subprocess.run(
-        (node(), script, FOLDER / "package.json"),
+        (find_node(), script, FOLDER / "package.json"),
         input=json.dumps(job),
         cwd=folder,
         env={**os.environ, **COMPILED},
@@ -91,14 +91,14 @@ class Inspector:
     Every method is a process of its own, with a server of its own unless one listens already.
     """
 
-    server: Server | Remote
+    server: ServerCommand | RemoteServer
     era: str
 
     def run(self, method: str, *words: str) -> subprocess.CompletedProcess[str]:
         """What it did and said when asked for a method."""
-        told = ("--format", "json", "--protocol-era", self.era, "--method", method)
+        answer = ("--format", "json", "--protocol-era", self.era, "--method", method)
         return subprocess.run(
-            (node(), CLI, *_target(self.server), *told, *words),
+            (find_node(), CLI, *_target(self.server), *answer, *words),
             cwd=self.server.project,
             env={**os.environ, **COMPILED},
             capture_output=True,
@@ -122,9 +122,9 @@ class Inspector:
         )
 
 
-def _target(server: Server | Remote) -> tuple[str, ...]:
+def _target(server: ServerCommand | RemoteServer) -> tuple[str, ...]:
     """How the server is named to it."""
-    if isinstance(server, Remote):
+    if isinstance(server, RemoteServer):
         return (server.url, "--transport", "http")
     env = [word for name, value in server.env.items() for word in ("-e", f"{name}={value}")]
     return (*server.command, *env)

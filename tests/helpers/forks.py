@@ -46,7 +46,7 @@ _LATE: Final = (
 """What libraries import only when they serve."""
 
 
-def imported() -> None:
+def import_program() -> None:
     """Import every part of the program."""
     for found in pkgutil.walk_packages(handrail.__path__, "handrail."):
         if found.name != "handrail.__main__":
@@ -62,7 +62,7 @@ def _used() -> None:
         shelf.find_pinned(found.name)
 
 
-class Forked:
+class ForkedProcess:
     """A process of the program, as `subprocess` has them; with pipes, if there are any."""
 
     stdin: IO[bytes] | None = None
@@ -113,16 +113,16 @@ class Forked:
             os.kill(self.pid, number)
 
 
-Served: TypeAlias = "subprocess.Popen[bytes] | Forked"
+ServedProcess: TypeAlias = "subprocess.Popen[bytes] | ForkedProcess"
 
 
-def served(words: Sequence[str], env: Mapping[str, str], cwd: Path, errors: int) -> Served:
+def start_process(words: Sequence[str], env: Mapping[str, str], cwd: Path, errors: int) -> ServedProcess:
     """A process of a program, spoken to through unbuffered pipes: a fork if that is the same."""
-    if not suits(words[0], env):
+    if not can_fork(words[0], env):
         pipe = subprocess.PIPE
         return subprocess.Popen(words, env=env, cwd=cwd, stdin=pipe, stdout=pipe, stderr=errors, bufsize=0)
     (theirs, stdin), (stdout, ours) = os.pipe(), os.pipe()
-    forked = Forked(words[1:], env, cwd, [theirs, ours, errors])
+    forked = ForkedProcess(words[1:], env, cwd, [theirs, ours, errors])
     os.close(theirs)
     os.close(ours)
     forked.stdin, forked.stdout = os.fdopen(stdin, "wb", 0), os.fdopen(stdout, "rb", 0)
@@ -166,7 +166,7 @@ def _before(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in env.items() if name.startswith(_BEFORE)}
 
 
-def suits(program: str | Path, env: Mapping[str, str]) -> bool:
+def can_fork(program: str | Path, env: Mapping[str, str]) -> bool:
     """True if a fork is what this program would be in this environment."""
     return str(program) == str(PROGRAM) and _before(env) == _parent(_measured(env)).before
 
@@ -180,7 +180,7 @@ def main(number: int, measured: Mapping[str, str]) -> None:
     Measuring begins here if there are variables for it: in a fork that takes longer than all else.
     """
     atexit.register(_leave)
-    imported()
+    import_program()
     _used()
     os.environ.update(measured)
     coverage.process_startup(force=True)

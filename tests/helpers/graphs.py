@@ -65,7 +65,7 @@ cleanup done
 """
 
 
-def drawn(text: str, *, initial: str = "") -> Graph:
+def build_graph(text: str, *, initial: str = "") -> Graph:
     """The graph of these lines: a source, a target, and the words on the edge."""
     edges = []
     for line in text.split("\n"):
@@ -76,7 +76,7 @@ def drawn(text: str, *, initial: str = "") -> Graph:
     return Graph("test", tuple(Node(name, _shape(name), name == initial) for name in names), tuple(edges))
 
 
-def guard(text: str) -> Guard:
+def build_guard(text: str) -> Guard:
     """A guard that needs no fact."""
     compiled = Vocabulary({}).compile(text, HERE)
     assert isinstance(compiled, Guard)
@@ -91,21 +91,23 @@ class Parts(TypedDict, total=False):
     refuse: str
 
 
-def row(name: str, sources: str, trigger: str | None, to: str | Target, **parts: Unpack[Parts]) -> Transition:
+def build_row(
+    name: str, sources: str, trigger: str | None, to: str | Target, **parts: Unpack[Parts]
+) -> Transition:
     """A row; sources stand side by side."""
     return Transition(
         name,
         tuple(sources.split()),
         trigger,
         HERE,
-        when=tuple(guard(text) for text in parts.get("when", ())),
+        when=tuple(build_guard(text) for text in parts.get("when", ())),
         to=ToState(to) if isinstance(to, str) else to,
         set=parts.get("sets", ()),
         refuse=parts.get("refuse", ""),
     )
 
 
-def workflow(states: str, *rows: Transition, variables: tuple[Variable, ...] = ()) -> Workflow:
+def build_workflow(states: str, *rows: Transition, variables: tuple[Variable, ...] = ()) -> Workflow:
     """A workflow of these states: one that ends in `?` is a router, one that ends in `!` is terminal."""
     held = {row.to.name for row in rows if isinstance(row.to, ToVariable)}
     declared = {name: Variable(name, Type(Kind.STATE, optional=True), HERE) for name in sorted(held)}
@@ -127,7 +129,7 @@ def workflow(states: str, *rows: Transition, variables: tuple[Variable, ...] = (
     )
 
 
-def large(states: int) -> Workflow:
+def build_large_workflow(states: int) -> Workflow:
     """A workflow of many states: tens with a router that goes back or on, and ways that leave some out."""
     names = [f"step-{number:03d}" for number in range(states - 1)] + ["done"]
     rows: list[dict[str, object]] = []

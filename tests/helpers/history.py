@@ -58,18 +58,18 @@ class History:
     runs: dict[str, str]
 
 
-def played(path: Path) -> Played:
+def open_sample_store(path: Path) -> Played:
     """A store to play runs in; its workflows may wait for `tests.pass`, which nobody ever knows."""
     return Played(path, GATED, WAITS)
 
 
-def history(path: Path) -> History:
+def create_history(path: Path) -> History:
     """The store with one run per lifecycle, `running` with two refusals, and one that is `waiting`."""
-    with played(path) as play:
-        return History(path, lived(play))
+    with open_sample_store(path) as play:
+        return History(path, play_lifecycles(play))
 
 
-def lived(play: Playing) -> dict[str, str]:
+def play_lifecycles(play: Playing) -> dict[str, str]:
     """One run per lifecycle, `running` with two refusals, and one that is `waiting`."""
     runs = {str(kind): play.start(f"To be {kind}", project=PROJECT) for kind in Lifecycle if kind != "idle"}
     play.send(runs["running"], CONTINUE, {**OUTPUTS[0], "artifacts": []})
@@ -87,15 +87,15 @@ def lived(play: Playing) -> dict[str, str]:
     return runs
 
 
-def quiet(_text: str) -> None:
+def ignore_text(_text: str) -> None:
     """Tells nobody."""
 
 
-def ids(database: SqlDatabase) -> list[str]:
+def list_run_ids(database: SqlDatabase) -> list[str]:
     with database.read() as execute:
         return [row[0] for row in execute("SELECT execution_id FROM runs ORDER BY k", ())]
 
 
-def lines(archive: Path) -> list[dict[str, Any]]:
+def read_archive(archive: Path) -> list[dict[str, Any]]:
     with gzip.open(archive, "rt") as file:
         return [json.loads(line) for line in file]

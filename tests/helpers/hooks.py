@@ -18,13 +18,13 @@ from handrail.runtime.records import Caller
 from handrail.runtime.store_address import locate_store
 from handrail.runtime.system import default_store_path
 from handrail.stores.sql.reader import open_read_only
-from helpers.spell_table import spells
+from helpers.spell_table import load_spells
 
 EVENTS = {"prompt": "UserPromptSubmit", "session": "SessionStart", "edit": "PreToolUse", "stop": "Stop"}
 
 
 @dataclass(frozen=True)
-class Shop:
+class HookProject:
     """A project whose runs are in the store of its user, or in the one at this address."""
 
     root: Path
@@ -53,7 +53,7 @@ class Shop:
     ) -> dict[str, Any]:
         """What the face `spells` answers to a word."""
         with self.served() as app:
-            face = SpellsFace(app, spells(), lambda: permits(app.world.key))
+            face = SpellsFace(app, load_spells(), lambda: permits(app.world.key))
             (tool,) = [tool for tool in face.tools if tool.names == (word.lower(),)]
             return dict(face.call(tool, arguments, Caller(client="bench 1")).reply)
 
@@ -65,7 +65,7 @@ class Shop:
     def edits(self, *paths: str, client: str = "claude") -> str:
         """Why a file is not edited; empty if it is."""
         answers = [self.hook("edit", client, tool_input={"file_path": path}) for path in paths]
-        return "\n".join(refusal(answer) for answer in answers if answer)
+        return "\n".join(get_denial_text(answer) for answer in answers if answer)
 
 
 def store_key(address: str = "") -> bytes:
@@ -74,22 +74,22 @@ def store_key(address: str = "") -> bytes:
         return store.key() if store else b""
 
 
-def refusal(answer: Mapping[str, Any]) -> str:
+def get_denial_text(answer: Mapping[str, Any]) -> str:
     """What an agent reads whose edit was denied."""
     if "reason" in answer:
         assert answer["decision"] == "deny"
         return str(answer["reason"])
-    told = answer["hookSpecificOutput"]
-    assert (told["hookEventName"], told["permissionDecision"]) == ("PreToolUse", "deny")
-    return str(told["permissionDecisionReason"])
+    reply = answer["hookSpecificOutput"]
+    assert (reply["hookEventName"], reply["permissionDecision"]) == ("PreToolUse", "deny")
+    return str(reply["permissionDecisionReason"])
 
 
-def context(answer: Mapping[str, Any] | None) -> str:
+def get_added_context(answer: Mapping[str, Any] | None) -> str:
     """What is put before the agent; empty if nothing is."""
     return str(answer["hookSpecificOutput"]["additionalContext"]) if answer else ""
 
 
-def long_ago(run: str, seconds: float) -> None:
+def backdate_last_call(run: str, seconds: float) -> None:
     """Have a run be called last so long ago."""
     import sqlite3  # noqa: PLC0415 - only here is the store changed behind its back
 

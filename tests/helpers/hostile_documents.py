@@ -22,7 +22,7 @@ SOUND: Final = """# Plan
 
 
 @dataclass(frozen=True, slots=True)
-class Hostile:
+class HostileDocument:
     """A document by name."""
 
     name: str
@@ -128,13 +128,13 @@ BYTES: Final = {
 }
 
 
-def documents() -> Iterator[Hostile]:
+def build_documents() -> Iterator[HostileDocument]:
     """Every document, in the same order each time."""
     for order, text in ORDERS.items():
         for place, around in PLACES.items():
-            yield Hostile(f"{order}, {place}", around.replace("{}", text).encode())
+            yield HostileDocument(f"{order}, {place}", around.replace("{}", text).encode())
     for sign, text in SIGNS.items():
         many = text * (MANY // len(text))
-        yield Hostile(f"many {sign}", f"## Acceptance Criteria\n\n{many}".encode())
+        yield HostileDocument(f"many {sign}", f"## Acceptance Criteria\n\n{many}".encode())
     for what, data in BYTES.items():
-        yield Hostile(what, data)
+        yield HostileDocument(what, data)

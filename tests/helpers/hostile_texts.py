@@ -73,7 +73,7 @@ _ODD: Final = (
 )
 
 
-def strings() -> list[str]:
+def list_hostile_texts() -> list[str]:
     """At least 120 texts that mean harm."""
     made = [
         one.replace("{}", call) for one in _RUNS for call in _CALLS[:2] if call == _CALLS[0] or "<" in one
@@ -81,7 +81,7 @@ def strings() -> list[str]:
     return [*made, *(one.replace("{}", _CALLS[2]) for one in _RUNS), *_ODD]
 
 
-class Watched:
+class WatchedPage:
     """A page of which everything is noted that it must not do."""
 
     def __init__(self, page: Page, url: str) -> None:

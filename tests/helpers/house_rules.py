@@ -49,7 +49,7 @@ def _found(findings: Iterable[Finding]) -> list[Finding]:
 # --- purity -------------------------------------------------------------------------------------------------
 
 
-def impurities(source: str) -> list[Finding]:
+def find_impurities(source: str) -> list[Finding]:
     """Imports, builtins and clocks through which a pure package would touch the world."""
     nodes = list(ast.walk(ast.parse(source)))
     return _found([*_impure_imports(nodes), *_impure_names(nodes), *_clocks(nodes)])
@@ -96,7 +96,7 @@ def _line(node: ast.AST) -> int:
 # --- shapes -------------------------------------------------------------------------------------------------
 
 
-def exports(source: str) -> list[Finding]:
+def find_exports(source: str) -> list[Finding]:
     """What an `__init__.py` holds besides a docstring and `__version__`."""
     body = ast.parse(source).body
     if body and _is_docstring(body[0]):
@@ -126,7 +126,7 @@ _PARTICIPLE = re.compile(
 _NO_PARTICIPLE = frozenset({"seed", "feed", "embed"})
 
 
-def bare_participles(source: str) -> list[Finding]:
+def find_bare_participles(source: str) -> list[Finding]:
     """Public functions whose whole name is a participle: a function is a verb with its object."""
     return [
         Finding(node.lineno, f"{node.name} is a bare participle")
@@ -138,7 +138,7 @@ def bare_participles(source: str) -> list[Finding]:
 # --- names of workflows in Python ---------------------------------------------------------------------------
 
 
-def workflow_names(source: str, names: frozenset[str]) -> list[Finding]:
+def find_workflow_names(source: str, names: frozenset[str]) -> list[Finding]:
     """Strings and identifiers that name a state, a skill or a spell.
 
     A whole string, or a whole piece of an f-string, is one of the names; a name made of several words is
@@ -176,7 +176,7 @@ def _identifier(node: ast.AST) -> str:
             return ""
 
 
-def names_in_workflow(text: str) -> set[str]:
+def list_names_in_workflow(text: str) -> set[str]:
     """The names of the states and steps that a workflow file declares."""
     document = yaml.BaseLoader(text).get_single_data()
     if not isinstance(document, Mapping):
@@ -197,17 +197,17 @@ _SAYS_WHY = re.compile(
 )
 
 
-def unfinished(source: str) -> list[Finding]:
+def find_unfinished_work(source: str) -> list[Finding]:
     """Marks of work put off."""
     return _matches(_UNFINISHED, source, "work put off")
 
 
-def registry_hosts(source: str) -> list[Finding]:
+def find_registry_hosts(source: str) -> list[Finding]:
     """Host names of package registries: where packages come from is the machine's business."""
     return _matches(_REGISTRY, source, "names a registry")
 
 
-def outside_paths(source: str) -> list[Finding]:
+def find_outside_paths(source: str) -> list[Finding]:
     """Paths that lead out of the project to what a clone does not have."""
     return _matches(_OUTSIDE, source, "leads out of the project")
 
@@ -220,7 +220,7 @@ def _matches(pattern: re.Pattern[str], source: str, what: str) -> list[Finding]:
     ]
 
 
-def silenced_without_reason(source: str) -> list[Finding]:
+def find_unexplained_silences(source: str) -> list[Finding]:
     """Comments that silence a tool and do not say why, or do not say which rule."""
     found: list[Finding] = []
     if not _SILENCES.search(source):
@@ -232,7 +232,7 @@ def silenced_without_reason(source: str) -> list[Finding]:
     return found
 
 
-def sleeps(source: str) -> list[Finding]:
+def find_sleeps(source: str) -> list[Finding]:
     """Calls of a `sleep`, whatever module it is from."""
     if "sleep" not in source:
         return []
@@ -246,7 +246,7 @@ def sleeps(source: str) -> list[Finding]:
 # --- the project's own files --------------------------------------------------------------------------------
 
 
-def dead_links(markdown: str, exists: Callable[[str], bool]) -> list[Finding]:
+def find_dead_links(markdown: str, exists: Callable[[str], bool]) -> list[Finding]:
     """Links of a page to files that do not exist; other sites are let be."""
     return [
         Finding(number, f"links to {target}, which does not exist")
@@ -256,7 +256,7 @@ def dead_links(markdown: str, exists: Callable[[str], bool]) -> list[Finding]:
     ]
 
 
-def loose_pins(constraints: str) -> list[Finding]:
+def find_loose_pins(constraints: str) -> list[Finding]:
     """Lines of a constraints file that are not exactly `name==version`."""
     return [
         Finding(number, f"is no name==version: {line}")
@@ -265,7 +265,7 @@ def loose_pins(constraints: str) -> list[Finding]:
     ]
 
 
-def unpinned(requirements: Iterable[str], constraints: str) -> list[str]:
+def find_unpinned_packages(requirements: Iterable[str], constraints: str) -> list[str]:
     """The packages that a project asks for and its constraints do not pin."""
     pinned = {_package(line) for line in constraints.splitlines()}
     return sorted({_package(requirement) for requirement in requirements} - pinned)
@@ -276,7 +276,7 @@ def _package(requirement: str) -> str:
     return re.sub(r"[._-]+", "-", name).lower()
 
 
-def over_budget(minutes: Mapping[str, float], limit: float) -> list[str]:
+def check_budget(minutes: Mapping[str, float], limit: float) -> list[str]:
     """What is wrong with a budget: a part without time, or a sum that reaches the limit."""
     found = [f"{part} has no time" for part, given in minutes.items() if given <= 0]
     if sum(minutes.values()) >= limit:

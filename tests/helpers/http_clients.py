@@ -12,8 +12,8 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from helpers.http_servers import Site
-from helpers.servers import HELLO, META, TOOL, Told, note, told
+from helpers.http_servers import HttpServer
+from helpers.servers import HELLO, META, TOOL, ToolAnswer, build_note_output, read_tool_answer
 
 _SESSION: Final = "mcp-session-id"
 _AT_ONCE: Final = 20
@@ -22,10 +22,10 @@ _NEW: Final = {"mcp-protocol-version": "2026-07-28"}
 
 
 @dataclass(slots=True)
-class Wire:
+class WireClient:
     """A client of a face; each request has a connection of its own. `era` as for other clients."""
 
-    served: Site
+    served: HttpServer
     face: str
     era: str
     session: dict[str, str] = field(default_factory=dict)
@@ -36,11 +36,13 @@ class Wire:
             await self.ask(1, "initialize", HELLO)
             await self._send("POST", _OLD, {"jsonrpc": "2.0", "method": "notifications/initialized"})
 
-    async def call(self, number: int, tool: str, arguments: Mapping[str, Any]) -> Told:
-        return told(await self.ask(number, "tools/call", {"name": tool, "arguments": dict(arguments)}))
+    async def call(self, number: int, tool: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+        return read_tool_answer(
+            await self.ask(number, "tools/call", {"name": tool, "arguments": dict(arguments)})
+        )
 
     async def ask(self, number: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        return answer_to(number, await self._send("POST", *self._asked(number, method, params)))
+        return find_answer(number, await self._send("POST", *self._asked(number, method, params)))
 
     def request(self, number: int, method: str, params: Mapping[str, Any]) -> bytes:
         """A request of this id in bytes, for a connection that is kept."""
@@ -117,7 +119,7 @@ class Wire:
             while some := tuple(islice(left, _AT_ONCE)):
                 writer.write(b"".join(self.head("POST", len(body), more) + body for body in some))
                 for _ in some:
-                    yield await next_answer(reader)
+                    yield await read_next_answer(reader)
         finally:
             writer.close()
             await writer.wait_closed()
@@ -143,7 +145,7 @@ def _joined(chunks: bytes) -> bytes:
         body, chunks = body + chunks[: int(size, 16)], chunks[int(size, 16) + 2 :]
 
 
-def answer_to(number: int, body: bytes) -> dict[str, Any]:
+def find_answer(number: int, body: bytes) -> dict[str, Any]:
     """The answer to the request of this id in a body, which may be a stream of events."""
     text = body.decode()
     events = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")]
@@ -153,7 +155,7 @@ def answer_to(number: int, body: bytes) -> dict[str, Any]:
     return answer
 
 
-async def next_answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+async def read_next_answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
     """The status and the body of the next answer."""
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     body, size = b"", -1
@@ -167,7 +169,7 @@ async def next_answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
 
 
 @asynccontextmanager
-async def sdk_client(url: str, era: str, **http: Any) -> AsyncIterator[Client]:  # noqa: ANN401 - any option of httpx
+async def open_sdk_client(url: str, era: str, **http: Any) -> AsyncIterator[Client]:  # noqa: ANN401 - any option of httpx
     """A client of the SDK that sends its requests with these options."""
     async with (
         httpx2.AsyncClient(**http) as sender,
@@ -176,17 +178,17 @@ async def sdk_client(url: str, era: str, **http: Any) -> AsyncIterator[Client]: 
         yield client
 
 
-def bearer(token: str) -> dict[str, str]:
+def build_bearer_header(token: str) -> dict[str, str]:
     """The header that shows a token."""
     return {"Authorization": f"Bearer {token}"}
 
 
-async def walk(client: Client, template: str = "walk") -> list[dict[str, Any]]:
+async def walk_run(client: Client, template: str = "walk") -> list[dict[str, Any]]:
     """What a run is answered with, from its start to its end."""
     given: dict[str, Any] = {"template_name": template}
     said: list[dict[str, Any]] = []
     while not said or said[-1]["status"] == "ok":
         answered = await client.call_tool(TOOL, given)
         said.append(dict(answered.structured_content or {}))
-        given = {"step_token": said[-1].get("new_step_token"), "model_output_so_far": note()}
+        given = {"step_token": said[-1].get("new_step_token"), "model_output_so_far": build_note_output()}
     return said

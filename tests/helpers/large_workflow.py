@@ -9,21 +9,21 @@ STATES: Final = 300
 _PHASES: Final = 30
 
 
-def large() -> str:
+def build_large_text() -> str:
     """Three hundred states in a row, ten to a phase, with a way back at the end of each phase."""
     names = [f"state-{number:03d}" for number in range(STATES)]
     states = {
         name: {"agent": "implementer", "task": "Go on.", "phase": f"phase-{number * _PHASES // STATES:02d}"}
         for number, name in enumerate(names)
     }
-    told = {
+    answer = {
         "workflow": "large",
         "version": 1,
         "authority": "sql",
         "states": {**states, "done": {"terminal": True}},
         "transitions": list(_rows([*names, "done"])),
     }
-    return msgspec.yaml.encode(told).decode()
+    return msgspec.yaml.encode(answer).decode()
 
 
 def _rows(names: list[str]) -> Iterator[dict[str, object]]:

@@ -14,25 +14,25 @@ import pytest
 MARK: Final = "unmeasured"
 
 
-def last(items: list[pytest.Item]) -> None:
+def move_unmeasured_last(items: list[pytest.Item]) -> None:
     """Put the tests with the mark behind all others; the order is kept else."""
-    items.sort(key=marked)
+    items.sort(key=is_unmeasured)
 
 
-def marked(item: pytest.Item) -> bool:
+def is_unmeasured(item: pytest.Item) -> bool:
     """True if the coverage of a test is not measured."""
     return item.get_closest_marker(MARK) is not None
 
 
-def end_here() -> None:
+def stop_measuring_here() -> None:
     """Measure nothing in this process from now on; what was measured stays."""
     measuring = coverage.Coverage.current()
     if measuring is not None:
         measuring.stop()
 
 
-def end() -> None:
+def stop_measuring() -> None:
     """Measure nothing from now on, neither here nor in programs that are started."""
-    end_here()
+    stop_measuring_here()
     for name in [name for name in os.environ if name.startswith("COVERAGE_PROCESS_")]:
         del os.environ[name]

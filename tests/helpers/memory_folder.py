@@ -15,7 +15,7 @@ ROOM: Final = 2 * 1024**3
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108 - whoever keeps files there makes a folder of its own
 
 
-def in_memory() -> Path | None:
+def find_memory_folder() -> Path | None:
     """Where files are kept in memory, if there is room and programs can be run; else None."""
     if not _MEMORY.is_dir() or shutil.disk_usage(_MEMORY).free < ROOM:
         return None

@@ -57,11 +57,11 @@ class MemoryRuns:
     def load(self, run: str) -> StoredRun | None:
         """Return the run, or None if the store does not have it."""
         with self._lock:
-            kept = self._runs.get(run)
-            if kept is None:
+            stored = self._runs.get(run)
+            if stored is None:
                 return None
             return replace(
-                kept.stored,
+                stored.stored,
                 undelivered=find_undelivered_comments(line for line in self._journal if line.run == run),
             )
 
@@ -72,17 +72,17 @@ class MemoryRuns:
         """
         with self._turns, self._lock:
             run, revision = turn.run.id, turn.before.revision
-            kept = self._runs.get(run)
+            stored = self._runs.get(run)
             parent_missing = turn.inherits and turn.inherits not in self._runs
-            if parent_missing or (kept.stored.revision if kept else 0) != revision:
+            if parent_missing or (stored.stored.revision if stored else 0) != revision:
                 return False
-            kept = self._runs.setdefault(
+            stored = self._runs.setdefault(
                 run, _MemoryRun(get_run_after(turn), steps=self._completed_steps(turn.inherits))
             )
-            kept.stored = get_run_after(turn)
-            kept.spent[revision] = turn.spent
-            kept.spent.pop(revision - MAX_RECORDED_CALLS, None)
-            kept.steps |= _update_steps(kept.steps, turn)
+            stored.stored = get_run_after(turn)
+            stored.spent[revision] = turn.spent
+            stored.spent.pop(revision - MAX_RECORDED_CALLS, None)
+            stored.steps |= _update_steps(stored.steps, turn)
             if turn.definition:
                 self._definitions.setdefault(turn.definition.digest, turn.definition)
             self._write(run, turn.before.revision + 1, turn.at, turn.entries)
@@ -91,18 +91,18 @@ class MemoryRuns:
     def find_recorded_call(self, run: str, revision: int) -> RecordedCall | None:
         """Return the recorded call of the turn that started from this revision, or None."""
         with self._lock:
-            kept = self._runs.get(run)
-            return kept.spent.get(revision) if kept else None
+            stored = self._runs.get(run)
+            return stored.spent.get(revision) if stored else None
 
     def renew_tokens(
         self, stored: StoredRun, tokens: Mapping[int, str], at: datetime, entries: tuple[Entry, ...]
     ) -> bool:
         """Replace the tokens of open steps. Return False if the revision or the tokens have changed."""
         with self._turns, self._lock:
-            kept = self._runs.get(stored.run.id)
-            if kept is None or _token_state(kept.stored) != _token_state(stored):
+            saved = self._runs.get(stored.run.id)
+            if saved is None or _token_state(saved.stored) != _token_state(stored):
                 return False
-            kept.stored = replace(kept.stored, tokens={**kept.stored.tokens, **tokens})
+            saved.stored = replace(saved.stored, tokens={**saved.stored.tokens, **tokens})
             self._move_last_use(stored.run.id, at)
             self._write(stored.run.id, 0, at, entries)
             return True
@@ -121,8 +121,8 @@ class MemoryRuns:
     def steps(self, run: str) -> tuple[StepRow, ...]:
         """Return every step of the run in order."""
         with self._lock:
-            kept = self._runs.get(run)
-            return tuple(kept.steps[number] for number in sorted(kept.steps)) if kept else ()
+            stored = self._runs.get(run)
+            return tuple(stored.steps[number] for number in sorted(stored.steps)) if stored else ()
 
     def definition(self, digest: str) -> Definition | None:
         """Return the workflow text with this digest, or None."""
@@ -135,9 +135,9 @@ class MemoryRuns:
 
     def _move_last_use(self, run: str, at: datetime) -> None:
         """Move the time of last use forward. A clock that was set back never makes a run look older."""
-        kept = self._runs.get(run)
-        if kept and kept.stored.active and kept.stored.active < at:
-            kept.stored = replace(kept.stored, active=at)
+        stored = self._runs.get(run)
+        if stored and stored.stored.active and stored.stored.active < at:
+            stored.stored = replace(stored.stored, active=at)
 
     def _completed_steps(self, run: str) -> dict[int, StepRow]:
         """Return the completed steps of a run; none for the empty id."""

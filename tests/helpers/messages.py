@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from helpers.servers import META, note
+from helpers.servers import META, build_note_output
 
 Request: TypeAlias = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 CALL: Final = {"name": "workflow_next_step", "arguments": {"template_name": "brief"}}
@@ -14,7 +14,7 @@ INVALID_REQUEST: Final = -32600
 INVALID_PARAMS: Final = -32602
 
 
-def call(arguments: str, identity: str = "7") -> bytes:
+def build_call(arguments: str, identity: str = "7") -> bytes:
     """A call whose arguments are this text."""
     meta = json.dumps(META)
     text = (
@@ -25,27 +25,27 @@ def call(arguments: str, identity: str = "7") -> bytes:
 
 
 REFUSED: Final[dict[str, tuple[bytes, int, object]]] = {
-    "bytes that are no UTF-8": (call('{"goal": "X"}').replace(b"X", b"\xff\xfe"), PARSE_ERROR, 7),
-    "an overlong slash": (call('{"goal": "X"}').replace(b"X", b"\xc0\xaf"), PARSE_ERROR, 7),
-    "half a character in UTF-8": (call('{"goal": "\ud800"}'), PARSE_ERROR, 7),
-    "half a character in an escape": (call('{"goal": "\\ud800"}'), INVALID_PARAMS, 7),
-    "the other half": (call('{"goal": "a\\udc00b"}', '"s"'), INVALID_PARAMS, "s"),
-    "half a character as a key": (call('{"\\uDBFF": 1}'), INVALID_PARAMS, 7),
-    "the character NUL": (call('{"goal": "\0"}'), PARSE_ERROR, 7),
-    "not a number": (call('{"inputs": {"what": NaN}}'), PARSE_ERROR, 7),
-    "infinity": (call('{"inputs": {"what": -Infinity}}'), PARSE_ERROR, 7),
-    "a depth bomb of lists": (call("[" * 100_000 + "]" * 100_000), PARSE_ERROR, 7),
-    "a depth bomb of objects": (call('{"a":' * 100_000 + "1" + "}" * 100_000), PARSE_ERROR, 7),
+    "bytes that are no UTF-8": (build_call('{"goal": "X"}').replace(b"X", b"\xff\xfe"), PARSE_ERROR, 7),
+    "an overlong slash": (build_call('{"goal": "X"}').replace(b"X", b"\xc0\xaf"), PARSE_ERROR, 7),
+    "half a character in UTF-8": (build_call('{"goal": "\ud800"}'), PARSE_ERROR, 7),
+    "half a character in an escape": (build_call('{"goal": "\\ud800"}'), INVALID_PARAMS, 7),
+    "the other half": (build_call('{"goal": "a\\udc00b"}', '"s"'), INVALID_PARAMS, "s"),
+    "half a character as a key": (build_call('{"\\uDBFF": 1}'), INVALID_PARAMS, 7),
+    "the character NUL": (build_call('{"goal": "\0"}'), PARSE_ERROR, 7),
+    "not a number": (build_call('{"inputs": {"what": NaN}}'), PARSE_ERROR, 7),
+    "infinity": (build_call('{"inputs": {"what": -Infinity}}'), PARSE_ERROR, 7),
+    "a depth bomb of lists": (build_call("[" * 100_000 + "]" * 100_000), PARSE_ERROR, 7),
+    "a depth bomb of objects": (build_call('{"a":' * 100_000 + "1" + "}" * 100_000), PARSE_ERROR, 7),
     "a bomb that is never closed": (b"[" * 500_000, INVALID_REQUEST, None),
     "no JSON": (b"hello", PARSE_ERROR, None),
-    "half a message": (call("{}")[:60], PARSE_ERROR, 7),
-    "two messages on a line": (call("{}") + b" " + call("{}"), PARSE_ERROR, 7),
-    "a comma too many": (call("{,}"), PARSE_ERROR, 7),
+    "half a message": (build_call("{}")[:60], PARSE_ERROR, 7),
+    "two messages on a line": (build_call("{}") + b" " + build_call("{}"), PARSE_ERROR, 7),
+    "a comma too many": (build_call("{,}"), PARSE_ERROR, 7),
     "single quotes": (b"{'jsonrpc': '2.0', 'id': 7, 'method': 'ping'}", PARSE_ERROR, None),
     "a number": (b"7", INVALID_REQUEST, None),
     "nothing": (b"null", INVALID_REQUEST, None),
     "a text": (b'"hello"', INVALID_REQUEST, None),
-    "a batch": (b"[" + call("{}") + b"]", INVALID_REQUEST, 7),
+    "a batch": (b"[" + build_call("{}") + b"]", INVALID_REQUEST, 7),
     "an empty batch": (b"[]", INVALID_REQUEST, None),
     "an empty object": (b"{}", INVALID_REQUEST, None),
     "no version": (b'{"id": 7, "method": "ping"}', INVALID_REQUEST, 7),
@@ -54,7 +54,7 @@ REFUSED: Final[dict[str, tuple[bytes, int, object]]] = {
     "an id that is an object": (b'{"jsonrpc": "2.0", "id": {}, "method": "ping"}', INVALID_REQUEST, None),
     "a method that is none": (b'{"jsonrpc": "2.0", "id": 7, "method": 7}', INVALID_REQUEST, 7),
     "an id and nothing else": (b'{"jsonrpc": "2.0", "id": 7}', INVALID_REQUEST, 7),
-    "a depth that the SDK drops": (call("[" * 300 + "]" * 300), INVALID_REQUEST, 7),
+    "a depth that the SDK drops": (build_call("[" * 300 + "]" * 300), INVALID_REQUEST, 7),
     "parameters that are none": (
         b'{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": 7}',
         INVALID_REQUEST,
@@ -63,11 +63,14 @@ REFUSED: Final[dict[str, tuple[bytes, int, object]]] = {
 }
 
 
-def frames(request: Request, token: str, run: str) -> list[bytes]:
+def build_frames(request: Request, token: str, run: str) -> list[bytes]:
     """Good messages of many kinds."""
     params: list[tuple[str, dict[str, Any]]] = [
         ("tools/call", CALL),
-        ("tools/call", {**CALL, "arguments": {"step_token": token, "model_output_so_far": note()}}),
+        (
+            "tools/call",
+            {**CALL, "arguments": {"step_token": token, "model_output_so_far": build_note_output()}},
+        ),
         ("tools/call", {**CALL, "arguments": {"execution_id": run, "action": "why"}}),
         ("tools/list", {}),
         ("resources/read", {"uri": f"workflow-status://{run}"}),
@@ -81,7 +84,7 @@ def frames(request: Request, token: str, run: str) -> list[bytes]:
 # --- changed messages ---------------------------------------------------------------------------------------
 
 
-def mutated(frame: bytes, chance: random.Random) -> bytes:
+def mutate_frame(frame: bytes, chance: random.Random) -> bytes:
     """The frame with some of its bytes changed, removed, doubled or moved."""
     data = bytearray(frame)
     for _ in range(chance.randint(1, 6)):
@@ -126,7 +129,7 @@ _VALUES: Final[tuple[object, ...]] = (
 _ODD: Final = tuple(map(json.dumps, _VALUES))
 
 
-def bent(frame: bytes, chance: random.Random) -> bytes:
+def bend_frame(frame: bytes, chance: random.Random) -> bytes:
     """The frame, still JSON, with some of its values replaced, renamed, removed or nested."""
     message = json.loads(frame)
     for _ in range(chance.randint(1, 4)):
@@ -157,11 +160,11 @@ def _places(value: object) -> Iterator[tuple[Any, Any]]:
         yield from _places(inner)
 
 
-def mutants(good: Sequence[bytes], count: int, seed: str) -> Iterator[bytes]:
+def build_mutants(good: Sequence[bytes], count: int, seed: str) -> Iterator[bytes]:
     """So many changed messages: one of each twenty is still JSON, and comes further for that."""
     chance = random.Random(seed)  # noqa: S311 - the same ones each time
     for number in range(count):
-        yield (mutated if number % 20 else bent)(chance.choice(good), chance)
+        yield (mutate_frame if number % 20 else bend_frame)(chance.choice(good), chance)
 
 
 CALLS: Final[dict[str, tuple[tuple[str, dict[str, Any]], ...]]] = {
@@ -201,13 +204,13 @@ CALLS: Final[dict[str, tuple[tuple[str, dict[str, Any]], ...]]] = {
 """Good calls of faces, with PROJECT for the path of the project."""
 
 
-def calls(face: str, request: Request, project: str) -> list[bytes]:
+def build_calls(face: str, request: Request, project: str) -> list[bytes]:
     """The good calls of a face, as messages."""
     made = [request("tools/call", {"name": name, "arguments": given}) for name, given in CALLS[face]]
     return [json.dumps(message).replace("PROJECT", project).encode() for message in made]
 
 
-def went_wrong_inside(answer: Mapping[str, Any]) -> bool:
+def is_internal_error(answer: Mapping[str, Any]) -> bool:
     """Whether an answer says that the server did not know what to do."""
     said = answer.get("result", {}).get("structuredContent", {})
     codes = (said.get("code"), answer.get("error", {}).get("code"))

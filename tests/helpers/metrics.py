@@ -4,14 +4,14 @@ from collections.abc import Mapping
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from helpers.http_servers import Answered, Site
+from helpers.http_servers import HttpAnswer, HttpServer
 
 
-def read(served: Site, **more: str) -> Answered:
+def read_metrics(served: HttpServer, **more: str) -> HttpAnswer:
     return served.ask("GET", "/metrics", {"Host": served.address, **more})
 
 
-def figures(text: str) -> dict[str, float]:
+def parse_samples(text: str) -> dict[str, float]:
     """Every sample, by its name and labels as they are written."""
     found = (one for family in text_string_to_metric_families(text) for one in family.samples)
     return {f"{one.name}{_labels(one.labels)}": one.value for one in found}

@@ -18,17 +18,17 @@ BOUND: Final = 60.0
 
 
 @contextmanager
-def listening() -> Iterator[socket.socket]:
+def open_listener() -> Iterator[socket.socket]:
     """A socket at any port that is free, for the proxy to take over: so its port is known beforehand."""
     with socket.create_server(("127.0.0.1", 0), backlog=511) as made:
         yield made
 
 
-def port_of(listener: socket.socket) -> int:
+def get_port(listener: socket.socket) -> int:
     return int(listener.getsockname()[1])
 
 
-def configured(folder: Path, port: int, servers: Sequence[int]) -> Path:
+def write_configuration(folder: Path, port: int, servers: Sequence[int]) -> Path:
     """The configuration as it is, but for its places: the ports, and the folders that it writes to."""
     changes = {
         "listen 8080;": f"listen 127.0.0.1:{port};",
@@ -42,7 +42,7 @@ def configured(folder: Path, port: int, servers: Sequence[int]) -> Path:
     return path
 
 
-def with_tls(folder: Path, port: int, keys: Path) -> None:
+def add_tls(folder: Path, port: int, keys: Path) -> None:
     """Have it include the part about TLS, with the key and the certificate in this folder."""
     changes = {"listen 8443 ssl;": f"listen 127.0.0.1:{port} ssl;", "/run/secrets/": f"{keys}/"}
     (folder / "tls.conf").write_text(_changed("nginx-tls.conf", changes), "utf-8")
@@ -58,16 +58,16 @@ def _changed(name: str, changes: dict[str, str]) -> str:
 
 
 @contextmanager
-def proxy(
+def run_nginx(
     folder: Path, listeners: Sequence[socket.socket], servers: Sequence[int], keys: Path | None = None
 ) -> Iterator[None]:
     """The proxy at these sockets, with TLS at the second if there are keys; it writes to the folder."""
     program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
     assert program, "nginx is missing: run tools/setup packages"
     folder.mkdir()
-    path = configured(folder, port_of(listeners[0]), servers)
+    path = write_configuration(folder, get_port(listeners[0]), servers)
     if keys:
-        with_tls(folder, port_of(listeners[1]), keys)
+        add_tls(folder, get_port(listeners[1]), keys)
     held = [one.fileno() for one in listeners]
     words = [program, "-c", str(path), "-p", str(folder), "-g", "daemon off; user root;"]
     env = {"PATH": os.environ["PATH"], "NGINX": "".join(f"{one};" for one in held)}

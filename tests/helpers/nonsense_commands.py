@@ -47,7 +47,7 @@ class StuckError(BaseException):
 
 
 @dataclass(frozen=True)
-class Ended:
+class CommandEnd:
     """How a command ended, and all that it said; `raised` is what it has not handled."""
 
     status: int
@@ -55,7 +55,7 @@ class Ended:
     raised: BaseException | None
 
 
-def leaves(command: click.Command = cli, *words: str) -> Iterator[tuple[Words, click.Command]]:
+def list_leaf_commands(command: click.Command = cli, *words: str) -> Iterator[tuple[Words, click.Command]]:
     """Every command that has none below it, with the words that name it."""
     if not isinstance(command, click.Group):
         yield words, command
@@ -64,10 +64,10 @@ def leaves(command: click.Command = cli, *words: str) -> Iterator[tuple[Words, c
     for name in command.list_commands(context):
         found = command.get_command(context, name)
         assert found is not None
-        yield from leaves(found, *words, name)
+        yield from list_leaf_commands(found, *words, name)
 
 
-def spoilt(command: click.Command, good: Mapping[str, str], step: int) -> Iterator[Words]:
+def build_nonsense_words(command: click.Command, good: Mapping[str, str], step: int) -> Iterator[Words]:
     """The words after a command, each of its values in turn of every kind of nonsense, and the others good.
 
     With a `step`, each value is of every so manieth kind only, and the next value of those after them.
@@ -76,10 +76,10 @@ def spoilt(command: click.Command, good: Mapping[str, str], step: int) -> Iterat
     json = ("--json",) if any("--json" in one.opts for one in command.params) else ()
     for first, parameter in enumerate(values):
         for at, kind in enumerate(KINDS[first % step :: step]):
-            yield (*(json if at % 2 else ()), *plain(command, {**good, str(parameter.name): kind}))
+            yield (*(json if at % 2 else ()), *build_good_words(command, {**good, str(parameter.name): kind}))
 
 
-def plain(command: click.Command, values: Mapping[str, str]) -> Words:
+def build_good_words(command: click.Command, values: Mapping[str, str]) -> Words:
     """The words after a command that give these of its values; one that takes two is given the same twice."""
     options, arguments = [], []
     for parameter in command.params:
@@ -92,7 +92,7 @@ def plain(command: click.Command, values: Mapping[str, str]) -> Words:
     return (*options, "--", *arguments)
 
 
-def ended(words: Sequence[str]) -> Ended:
+def run_to_end(words: Sequence[str]) -> CommandEnd:
     """How the program ends with these words, with nothing on stdin."""
     before, sys.argv = sys.argv, ["handrail", *words]
     status, raised = 0, None
@@ -106,14 +106,14 @@ def ended(words: Sequence[str]) -> Ended:
             except (Exception, StuckError) as error:  # noqa: BLE001 - whatever it is, it is what is looked for
                 raised = error
             sys.stdout.flush()
-            return Ended(status, f"{out.getvalue().decode()}\n{err.getvalue().decode()}", raised)
+            return CommandEnd(status, f"{out.getvalue().decode()}\n{err.getvalue().decode()}", raised)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         sys.argv = before
 
 
 @contextmanager
-def ending_what_is_stuck() -> Iterator[None]:
+def interrupt_stuck_command() -> Iterator[None]:
     """A block in which a command that does not end raises `StuckError`."""
 
     def stuck(*_: object) -> None:
@@ -126,7 +126,7 @@ def ending_what_is_stuck() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def strewn(folder: Path) -> None:
+def create_nonsense_paths(folder: Path) -> None:
     """Put there what the paths among the nonsense lead to."""
     (folder / "folder").mkdir()
     (folder / "empty").touch()

@@ -14,7 +14,7 @@ from types import FrameType
 
 from handrail.clients import permits as kept
 from handrail.clients.permits import Permits, leave_permit
-from helpers.hooks import Shop, store_key
+from helpers.hooks import HookProject, store_key
 
 CALLS = frozenset({"rename", "unlink", "flock", "open", "close"})
 """What changes something, or who has it."""
@@ -38,7 +38,7 @@ class Countdown:
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
-def said(shop: Shop, last: int) -> int:
+def say_word(shop: HookProject, last: int) -> int:
     """How many points there are until the word is said; it ends at one of them."""
     count = Countdown(last)
     sys.setprofile(count)
@@ -49,22 +49,22 @@ def said(shop: Shop, last: int) -> int:
     return count.seen
 
 
-def fresh(folder: Path) -> Shop:
+def create_project(folder: Path) -> HookProject:
     """A project with a plan that the next word leaves, and a permit for that."""
     for name in ("home", "shop"):
         shutil.rmtree(folder / name, ignore_errors=True)
     shutil.copytree(folder / "began", folder / "home")
     shutil.copytree(folder / "task", folder / "shop")
     leave_permit(store_key(), str(folder / "shop"), "Accio", time.time())
-    return Shop(folder / "shop")
+    return HookProject(folder / "shop")
 
 
-def prepared(folder: Path) -> None:
+def prepare_project(folder: Path) -> None:
     """What every round begins with."""
     for name, below in (("HOME", ""), ("XDG_DATA_HOME", "data"), ("XDG_STATE_HOME", "state")):
         os.environ[name] = str(folder / "home" / below)
     (folder / "shop").mkdir()
-    Shop(folder / "shop").say("Accio")
+    HookProject(folder / "shop").say("Accio")
     (folder / "shop" / ".ai" / "task" / "plan.md").write_text(
         "## Acceptance Criteria\n\n- [ ] It is greeted\n"
     )
@@ -72,7 +72,7 @@ def prepared(folder: Path) -> None:
     shutil.copytree(folder / "shop", folder / "task")
 
 
-def wrong(shop: Shop) -> str:
+def find_errors(shop: HookProject) -> str:
     """What is not as it must be after a kill."""
     moved = shop.say("Lumos")["state"] != "GATHER_EDITING"
     again = "code" not in shop.say("Accio", Permits)
@@ -81,19 +81,21 @@ def wrong(shop: Shop) -> str:
 
 def main(folder: Path) -> None:
     """Kill at each point, and say what came of it."""
-    prepared(folder)
-    points = said(fresh(folder), 0)
+    prepare_project(folder)
+    points = say_word(create_project(folder), 0)
     found = []
     for point in range(1, points + 1):
-        shop = fresh(folder)
+        shop = create_project(folder)
         child = os.fork()
         if not child:
-            said(shop, point)
+            say_word(shop, point)
             os._exit(0)
         _, status = os.waitpid(child, 0)
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
         found += [
-            f"{point}: {'not killed' if not killed else why}" for why in [wrong(shop)] if why or not killed
+            f"{point}: {'not killed' if not killed else why}"
+            for why in [find_errors(shop)]
+            if why or not killed
         ]
     sys.stdout.write(json.dumps({"points": points, "wrong": found}))
 

@@ -13,7 +13,7 @@ from handrail.documents.plan.model import PlanState
 from handrail.documents.plan.parse import parse_any, parse_plan
 
 
-def one_input(data: bytes) -> None:
+def check_one_input(data: bytes) -> None:
     """Read one text in every way, and fail if something is lost."""
     text = data.decode("utf-8", "surrogateescape")
     parse_any(text)
@@ -31,7 +31,7 @@ def main() -> None:
     atheris.enabled_hooks.add("str")
     atheris.enabled_hooks.add("RegEx")
     atheris.instrument_all()
-    atheris.Setup(sys.argv, one_input)
+    atheris.Setup(sys.argv, check_one_input)
     atheris.Fuzz()
 
 

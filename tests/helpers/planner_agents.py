@@ -25,9 +25,9 @@ from handrail.runtime.records import Caller
 from handrail.runtime.world import World
 from handrail.stores.vcs.commit_runs import VcsCommitRuns
 from handrail.workflows.load import load_workflow
-from helpers.replies import leaves
-from helpers.repositories import Repo, made
-from helpers.servers import Pipe, Place, Told, place
+from helpers.replies import list_leaves
+from helpers.repositories import Repo, create_repository
+from helpers.servers import Pipe, Place, ToolAnswer, create_place
 
 LIBRARY: Final = Path(handrail.__file__).parent / "workflows" / "library"
 GOAL: Final = {"type": "feat", "scope": "tea", "breaking": False, "title": "brew tea"}
@@ -48,7 +48,7 @@ class RepositoryPlace:
         """A new server process, spoken to in bytes."""
         return Pipe(self.at, "--face", self.face, era=era, PATH=self.repo.path)
 
-    def once(self, tool: str, **given: object) -> Told:
+    def once(self, tool: str, **given: object) -> ToolAnswer:
         """What a server answers that was started for this call alone."""
         with self.server() as pipe:
             return pipe.call(given, tool)
@@ -66,20 +66,20 @@ class RepositoryPlace:
         store.swap(store.read(), text)
 
 
-def repository_place(folder: Path, kind: str, face: str = "planner") -> RepositoryPlace:
-    at = place(folder)
-    return RepositoryPlace(at, made(kind, at.project, folder / "home"), face)
+def create_repository_place(folder: Path, kind: str, face: str = "planner") -> RepositoryPlace:
+    at = create_place(folder)
+    return RepositoryPlace(at, create_repository(kind, at.project, folder / "home"), face)
 
 
-def flow(face: str) -> Workflow:
+def load_face_workflow(face: str) -> Workflow:
     """The workflow of a face that comes with Handrail."""
     found = load_workflow(read_source(LIBRARY / face / face / "workflow.yaml")).workflow
     assert found is not None
     return found
 
 
-FLOW: Final = flow("planner")
-FACES: Final = {"planner": (PlannerFace, FLOW), "commits": (CommitsFace, flow("commits"))}
+FLOW: Final = load_face_workflow("planner")
+FACES: Final = {"planner": (PlannerFace, FLOW), "commits": (CommitsFace, load_face_workflow("commits"))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +91,20 @@ class PlanAgent:
     app: App
     store: Descriptions
 
-    def calls(self, tool: str, **given: object) -> Told:
+    def calls(self, tool: str, **given: object) -> ToolAnswer:
         """Call a tool where nobody can be asked; its answer holds in both forms."""
         (listed,) = [one for one in self.face.tools if one.names == (tool,)]
         found = self.face.call(listed, given, Caller(client="bench 1"))
         answer = found.fallback if isinstance(found, Question) else found
-        lines = [line for leaf in leaves(answer.reply) for line in leaf.split("\n")]
+        lines = [line for leaf in list_leaves(answer.reply) for line in leaf.split("\n")]
         assert [line for line in lines if line.rstrip("\n") not in answer.text] == [], answer.text
-        return Told(dict(answer.reply), answer.text, answer.failed)
+        return ToolAnswer(dict(answer.reply), answer.text, answer.failed)
 
-    def does(self, *calls: tuple[str, Mapping[str, object]]) -> Told:
+    def does(self, *calls: tuple[str, Mapping[str, object]]) -> ToolAnswer:
         """Make one call after the other; each is accepted."""
-        told = [self.calls(tool, **given) for tool, given in calls]
-        assert [one.text for one in told if one.failed] == []
-        return told[-1]
+        answer = [self.calls(tool, **given) for tool, given in calls]
+        assert [one.text for one in answer if one.failed] == []
+        return answer[-1]
 
     def text(self) -> str:
         return self.store.read().text
@@ -122,23 +122,23 @@ class PlanAgent:
 
 
 @contextmanager
-def plan_agent(
+def open_plan_agent(
     folder: Path, repo: Repo, store: Descriptions | None = None, face: str = "planner"
 ) -> Iterator[PlanAgent]:
     """Somebody at a server of this repository, with a store in this folder."""
-    kept = store or repo.store()
+    stored = store or repo.store()
 
     class Opened(ProjectRuns):
         """Opens every run in the descriptions that are given."""
 
         def open_commit_run(self, root: Path, world: World, workflow: Workflow) -> CommitRun:
             """Open the run."""
-            return VcsCommitRuns(kept, world.runs, root, workflow)
+            return VcsCommitRuns(stored, world.runs, root, workflow)
 
     with open_store(folder / "store" / "handrail.db") as opened:
         make, workflow = FACES[face]
         app = App(opened, Projects((repo.folder,), TrustStore()), project_runs=Opened())
-        yield PlanAgent(repo, make(app, workflow), app, kept)
+        yield PlanAgent(repo, make(app, workflow), app, stored)
 
 
 TO_GOAL: Final = ("set_overarching_goal", {"goal": GOAL})

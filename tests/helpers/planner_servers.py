@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from helpers.planner_agents import GOAL
-from helpers.repositories import Repo, jj_program, made
-from helpers.servers import Pipe, Place, Told, place
+from helpers.repositories import Repo, create_repository, find_jj
+from helpers.servers import Pipe, Place, ToolAnswer, create_place
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
+class ProgramSwitch:
     """A folder with jj and git in it: the real ones, which first do what the script of a test says, if any.
 
     In the script `$REAL` is the real program, and `$0` the name it was called by.
@@ -23,7 +23,7 @@ class Switch:
 
     def put(self) -> None:
         self.folder.mkdir(parents=True)
-        for name, real in (("jj", jj_program()), ("git", shutil.which("git"))):
+        for name, real in (("jj", find_jj()), ("git", shutil.which("git"))):
             script = f'#!/bin/sh\nREAL={real}\n[ -e {self.script} ] && . {self.script}\nexec "$REAL" "$@"\n'
             (self.folder / name).write_text(script)
             (self.folder / name).chmod(0o755)
@@ -49,7 +49,7 @@ class ProjectGroup:
 
     at: Place
     names: Sequence[str]
-    switch: Switch
+    switch: ProgramSwitch
 
     def server(self, *words: str, **env: str) -> Pipe:
         projects = (word for name in self.names for word in ("--project", str(self.folder(name))))
@@ -60,12 +60,12 @@ class ProjectGroup:
 
     def repo(self, name: str, kind: str) -> Repo:
         """A new repository in the folder of a project."""
-        return made(kind, self.folder(name), self.at.folder / "home")
+        return create_repository(kind, self.folder(name), self.at.folder / "home")
 
 
-def project_group(folder: Path, *names: str) -> ProjectGroup:
+def create_project_group(folder: Path, *names: str) -> ProjectGroup:
     """A new one, with these projects, which are in no repository yet."""
-    made_ = ProjectGroup(place(folder, measured=False), names, Switch(folder / "programs"))
+    made_ = ProjectGroup(create_place(folder, measured=False), names, ProgramSwitch(folder / "programs"))
     made_.switch.put()
     for name in names:
         made_.folder(name).mkdir()
@@ -80,22 +80,22 @@ class ServedProject:
     pipe: Pipe
     name: str
 
-    def calls(self, tool: str, **given: object) -> Told:
+    def calls(self, tool: str, **given: object) -> ToolAnswer:
         return self.pipe.call({"project": self.name, **given}, tool)
 
-    def writes(self, title: str) -> Told:
+    def writes(self, title: str) -> ToolAnswer:
         return self.calls("set_overarching_goal", goal={**GOAL, "title": title})
 
     def fails(self, tool: str, code: str, kind: str = "command non zero exit", **given: object) -> str:
         """A call that version control lets fail is a critical issue; the repair that it tells."""
-        told = self.calls(tool, **given)
-        assert (told.failed, told.reply.get("code")) == (True, code), told.text
-        assert told.reply["error_type"] == kind
-        assert told.reply["error"].startswith(f"An internal error occurred: {kind} `{code}`\n\nMetadata:\n")
-        assert "This is a CRITICAL ISSUE: stop" in told.reply["error"]
-        (repair,) = told.reply["why"]["needed"]
-        assert repair in told.reply["error"]
-        assert told.text.startswith(told.reply["error"])
+        answer = self.calls(tool, **given)
+        assert (answer.failed, answer.reply.get("code")) == (True, code), answer.text
+        assert answer.reply["error_type"] == kind
+        assert answer.reply["error"].startswith(f"An internal error occurred: {kind} `{code}`\n\nMetadata:\n")
+        assert "This is a CRITICAL ISSUE: stop" in answer.reply["error"]
+        (repair,) = answer.reply["why"]["needed"]
+        assert repair in answer.reply["error"]
+        assert answer.text.startswith(answer.reply["error"])
         return str(repair)
 
     def fails_to_write(self, code: str, kind: str = "command non zero exit") -> str:
@@ -103,10 +103,10 @@ class ServedProject:
 
     def works(self) -> dict[str, Any]:
         """Both a look and a write are answered well."""
-        for told in (self.calls("gather_requirements"), self.writes("brew tea")):
-            assert not told.failed, told.text
-        return told.reply
+        for answer in (self.calls("gather_requirements"), self.writes("brew tea")):
+            assert not answer.failed, answer.text
+        return answer.reply
 
 
-def ordered(repair: str) -> list[str]:
+def list_repair_orders(repair: str) -> list[str]:
     return repair.split("`")[1].split()

@@ -49,7 +49,7 @@ HOOKS = (
 )
 
 
-def evil(repo: Repo) -> tuple[Path, Repo]:
+def plant_marking_program(repo: Repo) -> tuple[Path, Repo]:
     """A program that leaves a mark, under every name that could be looked for; the repository with it."""
     folder = repo.home / "evil"
     folder.mkdir()
@@ -83,13 +83,13 @@ def plant_in_git(repo: Repo, mark: Path) -> None:
         (repo.folder / ".git" / "hooks" / hook).chmod(0o755)
 
 
-def planted(git: Repo) -> tuple[Path, Repo]:
+def plant_everything(git: Repo) -> tuple[Path, Repo]:
     """Files that a filter would see, and all that can be planted."""
     (git.folder / "file").write_text("x")
     (git.folder / "other").write_text("x")
     git.git("add", ".")
     git.git("commit", "-q", "-m", "files")
-    mark, repo = evil(git)
+    mark, repo = plant_marking_program(git)
     plant_in_git(git, mark)
     (git.folder / ".gitattributes").write_text("file filter=evil diff=evil\nother filter=a=b\n")
     (git.folder / "file").write_text("y")

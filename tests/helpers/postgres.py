@@ -24,7 +24,7 @@ import psycopg
 from psycopg import sql
 
 from helpers import postgres_guard
-from helpers.memory_folder import in_memory
+from helpers.memory_folder import find_memory_folder
 
 PROGRAMS: Final = ("initdb", "pg_ctl", "postgres", "pg_dump", "pg_restore")
 OWNER: Final = "handrail"
@@ -48,16 +48,16 @@ max_wal_size = 128MB
 Mode = Literal["smart", "fast", "immediate"]
 
 
-class Failed(Exception):  # noqa: N818 - it is what happened, like the faults of the program
+class PostgresError(Exception):
     """A program of PostgreSQL is missing or has failed: what it said, and the server's log."""
 
 
-class Server:
+class PostgresServer:
     """A server with its files in a folder that `place` has made; this process holds it until `release`."""
 
     def __init__(self, folder: Path, *, fsync: bool = False) -> None:
         if len(str(folder)) > _LONGEST:
-            raise Failed(f"{folder} is too long for a socket: set TMPDIR to a shorter folder")
+            raise PostgresError(f"{folder} is too long for a socket: set TMPDIR to a shorter folder")
         self.folder, self.fsync = folder, fsync
         self._held = os.open(folder / "held", os.O_RDWR | os.O_CLOEXEC)
         fcntl.lockf(self._held, fcntl.LOCK_SH)
@@ -95,17 +95,17 @@ class Server:
 
     def kill(self) -> None:
         """Kill the server with all its processes, as a loss of power would."""
-        postgres_guard.kill(self.folder)
+        postgres_guard.kill_server(self.folder)
 
     def processes(self) -> list[int]:
         """The processes of the server."""
-        return postgres_guard.processes(self.folder)
+        return postgres_guard.list_processes(self.folder)
 
     def url(self, name: str, user: str = OWNER) -> str:
         """The URL of the database of this name; `ADMIN` is the user who may do everything."""
         return f"postgresql:///{quote(name)}?host={quote(str(self.folder))}&user={quote(user)}"
 
-    def fresh(self, template: str = "template0") -> str:
+    def create_database(self, template: str = "template0") -> str:
         """The URL of a new database, which nobody else has: empty, or a copy of another one.
 
         To copy the files takes half the processor time of the way through its log, which PostgreSQL takes by
@@ -124,9 +124,9 @@ class Server:
         self._order(order.format(sql.Identifier(urlsplit(url).path.removeprefix("/"))))
 
     @contextmanager
-    def lent(self) -> Iterator[str]:
+    def lend_database(self) -> Iterator[str]:
         """The URL of a fresh database, which is dropped at the end."""
-        url = self.fresh()
+        url = self.create_database()
         try:
             yield url
         finally:
@@ -168,11 +168,11 @@ class Server:
     def _control(self, what: str, *words: str) -> None:
         try:
             self._serve("pg_ctl", what, "-w", "-s", "-D", str(self._data), *words)
-        except Failed as failed:
-            raise Failed(f"{failed}\n{self.log.read_text() if self.log.exists() else ''}") from None
+        except PostgresError as failed:
+            raise PostgresError(f"{failed}\n{self.log.read_text() if self.log.exists() else ''}") from None
 
     def _serve(self, program: str, *words: str) -> None:
-        _run(program, *words, folder=self.folder, account=account())
+        _run(program, *words, folder=self.folder, account=choose_account())
 
     def _order(self, order: sql.Composed) -> None:
         with psycopg.connect(self.url("postgres", ADMIN), autocommit=True) as connection:
@@ -190,7 +190,7 @@ def _keep(data: Path, known: Path) -> None:
 def _copied(known: Path, data: Path) -> None:
     """Have the files that `initdb` would make, as its user would."""
     shutil.copytree(known, data)
-    if user := account():
+    if user := choose_account():
         for path in (data, *data.rglob("*")):
             os.chown(path, user.pw_uid, user.pw_gid)
 
@@ -199,7 +199,7 @@ def _run(
     program: str, *words: str, folder: Path = Path("/"), account: pwd.struct_passwd | None = None
 ) -> None:
     done = subprocess.run(
-        [programs() / program, *words],
+        [find_programs() / program, *words],
         cwd=folder,
         env=_ENVIRONMENT,
         user=account and account.pw_uid,
@@ -212,22 +212,22 @@ def _run(
         check=False,
     )
     if done.returncode:
-        raise Failed(f"{program} {' '.join(words)} failed:\n{done.stdout}{done.stderr}")
+        raise PostgresError(f"{program} {' '.join(words)} failed:\n{done.stdout}{done.stderr}")
 
 
 @cache
-def programs(debian: Path = _DEBIAN) -> Path:
+def find_programs(debian: Path = _DEBIAN) -> Path:
     """The folder of PostgreSQL's programs: where the PATH leads to, else the newest of Debian's versions."""
     named = shutil.which("initdb")
     versions = sorted(debian.glob("[0-9]*/bin"), key=lambda folder: float(folder.parent.name), reverse=True)
     for folder in [*([Path(named).resolve().parent] if named else []), *versions]:
         if all(os.access(folder / program, os.X_OK) for program in PROGRAMS):
             return folder
-    raise Failed(f"missing: {', '.join(PROGRAMS)}. Install PostgreSQL's server: tools/setup packages")
+    raise PostgresError(f"missing: {', '.join(PROGRAMS)}. Install PostgreSQL's server: tools/setup packages")
 
 
 @cache
-def account() -> pwd.struct_passwd | None:
+def choose_account() -> pwd.struct_passwd | None:
     """Whom the server runs as: as root somebody else, `postgres` or `nobody`; else None, as whoever asks."""
     if os.geteuid():
         return None
@@ -236,39 +236,39 @@ def account() -> pwd.struct_passwd | None:
     return pwd.getpwnam("nobody")
 
 
-def place(*, disk: bool = False) -> Path:
+def create_server_folder(*, disk: bool = False) -> Path:
     """A new folder for a server: short, its own, in memory where that can be unless it must be on the disk.
 
     The folders of tests are no place for it: as root its user may not go into them.
     """
-    folder = Path(tempfile.mkdtemp(prefix="handrail-pg-", dir=None if disk else in_memory()))
+    folder = Path(tempfile.mkdtemp(prefix="handrail-pg-", dir=None if disk else find_memory_folder()))
     (folder / "held").touch()
-    if user := account():
+    if user := choose_account():
         os.chown(folder, user.pw_uid, user.pw_gid)
     return folder
 
 
-def guarded(*, fsync: bool = False) -> Server:
+def start_guarded_server(*, fsync: bool = False) -> PostgresServer:
     """A new server that runs, and ends when nobody holds it, were they all killed.
 
     With `fsync` its files are on the disk, and PostgreSQL's own settings hold for how it writes them.
     """
-    server = Server(place(disk=fsync), fsync=fsync)
+    server = PostgresServer(create_server_folder(disk=fsync), fsync=fsync)
     guard = (sys.executable, "-I", "-S", postgres_guard.__file__, str(server.folder))
     try:
         subprocess.run(guard, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         server.start()
     except BaseException:
-        postgres_guard.end(server.folder)
+        postgres_guard.remove_server(server.folder)
         server.release()
         raise
     return server
 
 
 @contextmanager
-def private(*, fsync: bool = False) -> Iterator[Server]:
+def run_private_server(*, fsync: bool = False) -> Iterator[PostgresServer]:
     """A server of its own that runs, and may be stopped and killed; at the end nothing of it is left."""
-    server = guarded(fsync=fsync)
+    server = start_guarded_server(fsync=fsync)
     try:
         yield server
     finally:
@@ -276,47 +276,47 @@ def private(*, fsync: bool = False) -> Iterator[Server]:
         await_end(server.folder)
 
 
-def shared(common: Path) -> Server:
+def join_shared_server(common: Path) -> PostgresServer:
     """The one server of all who have this folder in common: a link there leads to its own."""
     link = common / "postgres"
     with (common / "postgres.lock").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
         if server := _joined(link):
             return server
-        server = guarded()
+        server = start_guarded_server()
         link.unlink(missing_ok=True)
         link.symlink_to(server.folder)
         return server
 
 
 _COMMON: list[Path] = []
-_OURS: list[Server] = []
+_OURS: list[PostgresServer] = []
 
 
-def meet_in(common: Path) -> None:
+def set_common_folder(common: Path) -> None:
     """Have the processes of this test run meet in this folder, should one of them need the server."""
     _COMMON[:] = [common]
 
 
-def ours() -> Server:
+def join_run_server() -> PostgresServer:
     """The server of this test run, which this process holds from now on."""
     if not _OURS:
-        _OURS.append(shared(_COMMON[0]))
+        _OURS.append(join_shared_server(_COMMON[0]))
     return _OURS[0]
 
 
-def let_go() -> None:
+def release_run_server() -> None:
     """Hold the server of this test run no longer, if this process does."""
     while _OURS:
         _OURS.pop().release()
 
 
-def _joined(link: Path) -> Server | None:
+def _joined(link: Path) -> PostgresServer | None:
     """The server a link leads to; None if there is none, or the last who held it has just let go."""
     if not (link / "held").exists():
         return None
     try:
-        server = Server(link.readlink())
+        server = PostgresServer(link.readlink())
     except FileNotFoundError:
         return None
     if (link / "held").exists():
@@ -330,4 +330,6 @@ def await_end(folder: Path) -> None:
     last = time.monotonic() + SECONDS
     while folder.exists():
         if time.monotonic() > last:
-            raise Failed(f"the server in {folder.resolve()} is still used: end the tests that still run")
+            raise PostgresError(
+                f"the server in {folder.resolve()} is still used: end the tests that still run"
+            )

@@ -19,7 +19,7 @@ from typing import Final
 _REMOVE: Final = 0
 
 
-def processes(folder: Path) -> list[int]:
+def list_processes(folder: Path) -> list[int]:
     """The processes of the server in a folder, the first of them before those that it has forked.
 
     They are known by their command line, which everybody may read: a root without all rights, as in a
@@ -38,18 +38,18 @@ def _found(folder: Path) -> Iterator[tuple[bool, int]]:
                 yield forked, int(entry.name)
 
 
-def kill(folder: Path) -> None:
+def kill_server(folder: Path) -> None:
     """Kill every process of the server, at once; none is left."""
-    while found := processes(folder):
+    while found := list_processes(folder):
         for pid in found:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
 
-def end(folder: Path) -> None:
+def remove_server(folder: Path) -> None:
     """Leave nothing of the server: no process, no shared memory, no file."""
     (folder / "held").unlink(missing_ok=True)
-    kill(folder)
+    kill_server(folder)
     with suppress(OSError, IndexError):
         memory = (folder / "data" / "postmaster.pid").read_text().splitlines()[6].split()[1]
         _free(int(memory), folder.stat().st_uid)
@@ -72,7 +72,7 @@ def main(folder: Path) -> None:
     os.setsid()
     os.chdir("/")
     fcntl.lockf(held, fcntl.LOCK_EX)
-    end(folder)
+    remove_server(folder)
 
 
 if __name__ == "__main__":

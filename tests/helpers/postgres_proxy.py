@@ -9,8 +9,8 @@ from threading import Lock, Thread
 from typing import Final, Literal
 from urllib.parse import quote
 
-from helpers.memory_folder import in_memory
-from helpers.postgres import Server
+from helpers.memory_folder import find_memory_folder
+from helpers.postgres import PostgresServer
 
 Side = Literal["client", "server"]
 _NAME: Final = ".s.PGSQL.5432"
@@ -21,7 +21,7 @@ _HEAD: Final = 4
 class Proxy:
     """A socket before a server's. What clients send is passed on before the break; what they get is not."""
 
-    def __init__(self, folder: Path, server: Server) -> None:
+    def __init__(self, folder: Path, server: PostgresServer) -> None:
         self.folder, self._server = folder, server
         self._lock, self._pairs = Lock(), list[tuple[socket.socket, socket.socket]]()
         self._side: Side = "client"
@@ -127,9 +127,9 @@ def _exactly(source: socket.socket, size: int) -> bytes:
 
 
 @contextmanager
-def proxy(server: Server) -> Iterator[Proxy]:
+def run_proxy(server: PostgresServer) -> Iterator[Proxy]:
     """A proxy in a folder of its own."""
-    with tempfile.TemporaryDirectory(prefix="handrail-px-", dir=in_memory()) as folder:
+    with tempfile.TemporaryDirectory(prefix="handrail-px-", dir=find_memory_folder()) as folder:
         made = Proxy(Path(folder), server)
         try:
             yield made

@@ -17,15 +17,15 @@ from click.testing import CliRunner
 
 from handrail.cli.main import cli
 from helpers import forks
-from helpers.forks import Forked, Served, imported, served, suits
+from helpers.forks import ForkedProcess, ServedProcess, can_fork, import_program, start_process
 
 PROGRAM = forks.PROGRAM
 SECONDS = 60
-imported()
+import_program()
 
 
 @dataclass(frozen=True)
-class Said:
+class CommandResult:
     """How a command ended, and what it said on each stream."""
 
     status: int
@@ -40,18 +40,18 @@ class Said:
         return data
 
 
-def handrail(
+def run_handrail(
     *words: str | Path, cwd: Path | None = None, stdin: str = "", typed: str = "", **env: str
-) -> Said:
+) -> CommandResult:
     """Run `handrail` with these words; it must end within a minute.
 
     It reads `stdin` from a file, or what is `typed` from a terminal.
     """
     given, at = {**os.environ, **env}, cwd or Path.cwd()
     with _input(stdin, typed) as source, TemporaryFile("w+") as out, TemporaryFile("w+") as err:
-        if suits(PROGRAM, given):
+        if can_fork(PROGRAM, given):
             streams = [source, out.fileno(), err.fileno()]
-            status = Forked([*map(str, words)], given, at, streams).wait(SECONDS)
+            status = ForkedProcess([*map(str, words)], given, at, streams).wait(SECONDS)
         else:
             command = [PROGRAM, *words]
             status = subprocess.run(
@@ -59,7 +59,7 @@ def handrail(
             ).returncode
         out.seek(0)
         err.seek(0)
-        return Said(status, out.read(), err.read())
+        return CommandResult(status, out.read(), err.read())
 
 
 @contextmanager
@@ -79,10 +79,10 @@ def _input(stdin: str, typed: str) -> Iterator[int]:
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningCommand:
     """A command that goes on until it is stopped."""
 
-    process: Served
+    process: ServedProcess
     errors: IO[str]
 
     def line(self) -> str:
@@ -94,57 +94,57 @@ class Running:
         """Send it what Ctrl-C sends."""
         self.process.send_signal(signal.SIGINT)
 
-    def end(self) -> Said:
+    def end(self) -> CommandResult:
         """Wait for its end; what it has said since the last line."""
         assert self.process.stdout is not None
         out = self.process.stdout.read().decode()
         status = self.process.wait(SECONDS)
         self.errors.seek(0)
-        return Said(status, out, self.errors.read())
+        return CommandResult(status, out, self.errors.read())
 
 
 @contextmanager
-def running(*words: str, cwd: Path | None = None) -> Iterator[Running]:
+def start_handrail(*words: str, cwd: Path | None = None) -> Iterator[RunningCommand]:
     """Start `handrail` with these words; it is killed after a minute, and at the end of the block."""
     with TemporaryFile("w+") as errors:
-        process = served((str(PROGRAM), *words), os.environ, cwd or Path.cwd(), errors.fileno())
+        process = start_process((str(PROGRAM), *words), os.environ, cwd or Path.cwd(), errors.fileno())
         limit = Timer(SECONDS, process.send_signal, [signal.SIGKILL])
         with process:
             try:
                 limit.start()
-                yield Running(process, errors)
+                yield RunningCommand(process, errors)
             finally:
                 limit.cancel()
                 process.send_signal(signal.SIGKILL)
 
 
-def command(*words: str | Path, cwd: Path) -> Said:
+def run_command(*words: str | Path, cwd: Path) -> CommandResult:
     """Run a command of `handrail` in this process, in a folder; it takes no second to start."""
     with chdir(cwd):
         done = CliRunner().invoke(cli, list(map(str, words)), catch_exceptions=False)
-    return Said(done.exit_code, done.stdout, done.stderr)
+    return CommandResult(done.exit_code, done.stdout, done.stderr)
 
 
-def imported_by(folder: Path, *words: str) -> set[str]:
+def list_imports(folder: Path, *words: str) -> set[str]:
     """The modules that a process imports to do what a command asks of it, in a folder."""
     unmeasured = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": "", "PYTHONPROFILEIMPORTTIME": "1"}
-    said = handrail(*words, cwd=folder, **unmeasured)
+    said = run_handrail(*words, cwd=folder, **unmeasured)
     return {line.rpartition("|")[2].strip() for line in said.err.splitlines()}
 
 
-def on_terminal(*words: str, **env: str) -> Said:
+def run_on_terminal(*words: str, **env: str) -> CommandResult:
     """What a command shows on a terminal."""
     given = {**os.environ, "TERM": "dumb", **env}
-    assert suits(PROGRAM, given)
+    assert can_fork(PROGRAM, given)
     ours, theirs = pty.openpty()
     shown = b""
     with Path(os.devnull).open() as none:
-        running = Forked(words, given, Path.cwd(), [none.fileno(), theirs, 2])
+        running = ForkedProcess(words, given, Path.cwd(), [none.fileno(), theirs, 2])
     os.close(theirs)
     while chunk := _chunk(ours):
         shown += chunk
     os.close(ours)
-    return Said(running.wait(SECONDS), shown.decode(), "")
+    return CommandResult(running.wait(SECONDS), shown.decode(), "")
 
 
 def _chunk(terminal: int) -> bytes:

@@ -20,7 +20,7 @@ from typing import Final
 from handrail.runtime.errors import Fault
 from handrail.stores.sql.maintenance import SqlMaintenance
 from handrail.stores.sql.sqlite import SqliteDatabase
-from helpers.history import GATE, ids, lines, played, quiet
+from helpers.history import GATE, ignore_text, list_run_ids, open_sample_store, read_archive
 
 LATER: Final = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -48,8 +48,8 @@ def prune_apart(path: Path, archive: Path, last: int = 0, room: int = 0) -> tupl
         os.write(tells, _pruned(path, archive, Killer(last), room).encode())
         os._exit(0)
     os.close(tells)
-    with os.fdopen(heard) as told:
-        said = told.read()
+    with os.fdopen(heard) as answer:
+        said = answer.read()
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), said
 
 
@@ -66,38 +66,38 @@ def _pruned(path: Path, archive: Path, point: Killer, room: int) -> str:
     return str(point.count)
 
 
-def saved(archives: Iterable[Path]) -> set[str]:
+def list_archived_runs(archives: Iterable[Path]) -> set[str]:
     """The runs in those archives that were finished."""
     found: set[str] = set()
     for archive in archives:
         try:
-            told = lines(archive)
+            answer = read_archive(archive)
         except EOFError:
             continue
-        if told and "end" in told[-1]:
-            found |= {line["run"]["id"] for line in told if "run" in line}
+        if answer and "end" in answer[-1]:
+            found |= {line["run"]["id"] for line in answer if "run" in line}
     return found
 
 
-def judged(folder: Path, last: int, old: set[str], stays: str) -> list[str]:
+def check_pruned_folder(folder: Path, last: int, old: set[str], stays: str) -> list[str]:
     """What is wrong with a folder in which a store was pruned until its last point, and then once more."""
     status, _ = prune_apart(folder / "handrail.db", folder / "a.gz", last)
     found = [] if status == -signal.SIGKILL else [f"it ended with {status}"]
     with closing(SqliteDatabase(folder / "handrail.db")) as database:
         keeper = SqlMaintenance(database)
         found += [f"damaged: {damage}" for damage in keeper.check()]
-        if {*ids(database), *saved(folder.glob("a*.gz"))} != {stays, *old}:
+        if {*list_run_ids(database), *list_archived_runs(folder.glob("a*.gz"))} != {stays, *old}:
             found.append("a run is lost")
         if keeper.count_old_runs(LATER):
-            keeper.prune(LATER, folder / "a.gz", quiet)
-        if ids(database) != [stays] or saved(folder.glob("a*.gz")) != old:
+            keeper.prune(LATER, folder / "a.gz", ignore_text)
+        if list_run_ids(database) != [stays] or list_archived_runs(folder.glob("a*.gz")) != old:
             found.append("it could not be finished")
     return found
 
 
 def main(work: Path) -> None:
     start = work / "start"
-    with played(start / "handrail.db") as play:
+    with open_sample_store(start / "handrail.db") as play:
         old = {play.start("", GATE) for _ in range(2)}
         for run in old:
             play.send(run, "abandon", note="enough")
@@ -107,7 +107,7 @@ def main(work: Path) -> None:
     wrong = [] if status == 0 else [f"nobody killed it, and it ended with {status}"]
     for last in range(1, int(counted) + 1):
         here = Path(shutil.copytree(start, work / "here"))
-        wrong += [f"killed at point {last}: {what}" for what in judged(here, last, old, stays)]
+        wrong += [f"killed at point {last}: {what}" for what in check_pruned_folder(here, last, old, stays)]
         shutil.rmtree(here)
     json.dump({"points": int(counted), "wrong": wrong}, sys.stdout)
 

@@ -138,7 +138,7 @@ def _plausible(rows: list[Row]) -> list[Row]:
     that takes every event of theirs.
     """
     assigned = {name for row in rows for name in row.get("set", ())}
-    kept: list[Row] = []
+    stored: list[Row] = []
     for row in rows:
         if row.get("to") == "@home" and "home" not in assigned:
             continue
@@ -147,12 +147,12 @@ def _plausible(rows: list[Row]) -> list[Row]:
         shadowed = any(
             (before["from"], before.get("trigger")) == (row["from"], row.get("trigger"))
             and known >= {*before.get("when", ()), *before.get("accept", ())}
-            for before in kept
+            for before in stored
         )
         colours = sum("colour" in line for line in lines)
         if not shadowed and colours < 2 and not any(f"!{line}" in known for line in known):
-            kept.append({**row, "when": lines})
-    return kept
+            stored.append({**row, "when": lines})
+    return stored
 
 
 def facts() -> st.SearchStrategy[dict[str, Value]]:
@@ -166,14 +166,14 @@ def facts() -> st.SearchStrategy[dict[str, Value]]:
     )
 
 
-def output(*, good: bool) -> dict[str, Value]:
+def draw_output(*, good: bool) -> dict[str, Value]:
     """A step output that keeps every contract here."""
     return {"summary": "Done.", "artifacts": [], "references": [], "confidence": 1, OUTPUT_FIELD: good}
 
 
 def events() -> st.SearchStrategy[Event]:
     """Anything that can arrive: known and unknown triggers, controls, good and bad payloads."""
-    payloads = st.sampled_from([{}, {"nonsense": 1}, output(good=True), output(good=False)])
+    payloads = st.sampled_from([{}, {"nonsense": 1}, draw_output(good=True), draw_output(good=False)])
     triggers = st.sampled_from([*TRIGGERS, "on", "on", "on", "start", "pause", "resume", "fail", "never", ""])
     return st.builds(
         Event, triggers, payloads, st.sampled_from(Actor), st.sampled_from(["", "because"]), st.none()

@@ -15,11 +15,11 @@ import psycopg
 
 from handrail.app.faces import StepsStatus
 from handrail.engine.model import Lifecycle
-from helpers.forks import served
-from helpers.http_clients import Wire, answer_to, next_answer
-from helpers.http_servers import FACES, Site, listening
+from helpers.forks import start_process
+from helpers.http_clients import WireClient, find_answer, read_next_answer
+from helpers.http_servers import FACES, HttpServer, parse_listening_server
 from helpers.program import PROGRAM
-from helpers.servers import BOUND, TOOL, Place, Told, note, told
+from helpers.servers import BOUND, TOOL, Place, ToolAnswer, build_note_output, read_tool_answer
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Errand:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredRun:
     """What a database holds of a run: what its steps and artifacts say, and the turns its entries tell of."""
 
     goal: str
@@ -61,44 +61,44 @@ FROM runs
 """
 
 
-def kept_in(url: str) -> dict[str, Kept]:
+def read_stored_runs(url: str) -> dict[str, StoredRun]:
     with psycopg.connect(url) as connection:
-        return {run: Kept(*rest) for run, *rest in connection.execute(_KEPT)}
+        return {run: StoredRun(*rest) for run, *rest in connection.execute(_KEPT)}
 
 
-def wrong(errands: Sequence[Errand], kept: Mapping[str, Kept]) -> Iterator[str]:
+def find_errors(errands: Sequence[Errand], stored: Mapping[str, StoredRun]) -> Iterator[str]:
     """Everything that was acknowledged and is not there exactly once, or is there and nobody was told so."""
     for errand in errands:
-        yield from _wrong_with(errand, kept.get(errand.run))
-    told = {errand.run for errand in errands}
-    unheard = Counter(one.goal for run, one in kept.items() if run not in told)
+        yield from _wrong_with(errand, stored.get(errand.run))
+    answer = {errand.run for errand in errands}
+    unheard = Counter(one.goal for run, one in stored.items() if run not in answer)
     sent = {errand.goal: errand.starts - 1 for errand in errands}
     for goal, count in unheard.items():
         if count > sent.get(goal, 0):
             yield f"{goal}: {count} runs that nobody was told of, of {sent.get(goal, 0)} repeated starts"
-    for run, one in kept.items():
-        if run not in told and (one.revision, one.steps, list(one.turns)) != (1, [], [1]):
+    for run, one in stored.items():
+        if run not in answer and (one.revision, one.steps, list(one.turns)) != (1, [], [1]):
             yield f"{one.goal}: a run that nobody was told of has moved"
 
 
-def unheard_of(errands: Sequence[Errand], kept: Mapping[str, Kept]) -> int:
+def count_unacknowledged_runs(errands: Sequence[Errand], stored: Mapping[str, StoredRun]) -> int:
     """How many runs there are whose start was never acknowledged."""
-    return len(kept.keys() - {errand.run for errand in errands})
+    return len(stored.keys() - {errand.run for errand in errands})
 
 
-def _wrong_with(errand: Errand, kept: Kept | None) -> Iterator[str]:
-    if kept is None:
+def _wrong_with(errand: Errand, stored: StoredRun | None) -> Iterator[str]:
+    if stored is None:
         yield f"{errand.goal}: its run {errand.run!r} is not there"
         return
     turns = len(errand.done) + 1
     expected = {
-        "goal": (kept.goal, errand.goal),
-        "lifecycle": (kept.lifecycle, str(Lifecycle.COMPLETED)),
-        "revision": (kept.revision, turns),
-        "steps": (list(kept.steps), errand.done),
-        "artifacts": (list(kept.artifacts), errand.done),
-        "completed": (kept.completed, len(errand.done)),
-        "turns": (list(kept.turns), list(range(1, turns + 1))),
+        "goal": (stored.goal, errand.goal),
+        "lifecycle": (stored.lifecycle, str(Lifecycle.COMPLETED)),
+        "revision": (stored.revision, turns),
+        "steps": (list(stored.steps), errand.done),
+        "artifacts": (list(stored.artifacts), errand.done),
+        "completed": (stored.completed, len(errand.done)),
+        "turns": (list(stored.turns), list(range(1, turns + 1))),
     }
     for name, (there, should) in expected.items():
         if there != should:
@@ -115,13 +115,13 @@ class Replica:
     def __init__(self, at: Place, url: str, env: Mapping[str, str]) -> None:
         words = (str(PROGRAM), "serve", "--project", str(at.project), "--store", url)
         errors, theirs = os.pipe()
-        self.process = served(
+        self.process = start_process(
             (*words, "--http", "127.0.0.1:0", "--replicas"), {**at.env, **_BUSY, **env}, at.folder, theirs
         )
         os.close(theirs)
         self._saying = os.fdopen(errors)
         self.said = [self._saying.readline() for _ in FACES]
-        self.site = listening(self.process, self.said)
+        self.site = parse_listening_server(self.process, self.said)
         self._hearing = Thread(target=lambda: self.said.extend(self._saying), daemon=True)
         self._hearing.start()
 
@@ -139,7 +139,7 @@ class Replica:
         return status
 
 
-class Fleet:
+class ReplicaSet:
     """So many servers, by number; each that was killed is started until it comes up, as an operator would."""
 
     def __init__(self, at: Place, url: str, count: int, **env: str) -> None:
@@ -151,7 +151,7 @@ class Fleet:
             self.start(number)
 
     @property
-    def sites(self) -> list[Site]:
+    def sites(self) -> list[HttpServer]:
         """Those that serve."""
         return [replica.site for _, replica in sorted(self._living.items()) if replica.site]
 
@@ -192,9 +192,9 @@ class Fleet:
 
 
 @contextmanager
-def fleet(at: Place, url: str, count: int, **env: str) -> Iterator[Fleet]:
+def run_replica_set(at: Place, url: str, count: int, **env: str) -> Iterator[ReplicaSet]:
     """So many servers on a database, with these settings; they must end well when they are told to."""
-    made = Fleet(at, url, count, **env)
+    made = ReplicaSet(at, url, count, **env)
     try:
         yield made
         made.close()
@@ -242,7 +242,7 @@ class Tally:
 class Client:
     """A client of an era: it keeps a connection to each server, and picks one for each call."""
 
-    fleet: Fleet
+    fleet: ReplicaSet
     era: str
     random: Random
     tally: Tally
@@ -255,7 +255,7 @@ class Client:
         for number in range(STEPS):
             words = f"{errand.goal}, step {number}"
             artifact = {"type": "note", "title": "A note", "content": words}
-            output = note(summary=words, artifacts=[artifact])
+            output = build_note_output(summary=words, artifacts=[artifact])
             given = {"step_token": answer.token, "model_output_so_far": output}
             answer = await self._until_answered(given)
             assert answer.run == errand.run
@@ -266,7 +266,7 @@ class Client:
         for _, writer in self._lines.values():
             writer.close()
 
-    async def _until_answered(self, arguments: Mapping[str, Any], start: Errand | None = None) -> Told:
+    async def _until_answered(self, arguments: Mapping[str, Any], start: Errand | None = None) -> ToolAnswer:
         """What a call is answered with, sent again as it was for as long as there is no answer."""
         while True:
             self.tally.sent += 1
@@ -282,22 +282,22 @@ class Client:
                 self.tally.acknowledge()
                 return answer
 
-    async def _answer(self, served: Site, arguments: Mapping[str, Any]) -> Told | None:
+    async def _answer(self, served: HttpServer, arguments: Mapping[str, Any]) -> ToolAnswer | None:
         """What a server answers; None if it does not."""
         number, given = self.tally.sent, {"name": TOOL, "arguments": dict(arguments)}
-        request = Wire(served, "steps", self.era).request(number, "tools/call", given)
+        request = WireClient(served, "steps", self.era).request(number, "tools/call", given)
         try:
             async with asyncio.timeout(BOUND):
                 reader, writer = await self._line(served)
                 writer.write(request)
-                status, body = await next_answer(reader)
+                status, body = await read_next_answer(reader)
         except (OSError, asyncio.IncompleteReadError):
             self._drop(served)
             return None
         assert status in {200, 503}, body
-        return told(answer_to(number, body)) if status == 200 else None
+        return read_tool_answer(find_answer(number, body)) if status == 200 else None
 
-    async def _line(self, served: Site) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _line(self, served: HttpServer) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """The connection to a server, made anew if the server has closed it while nothing was sent."""
         if served.port in self._lines and self._lines[served.port][0].at_eof():
             self._drop(served)
@@ -305,13 +305,13 @@ class Client:
             self._lines[served.port] = await asyncio.open_connection(served.host, served.port)
         return self._lines[served.port]
 
-    def _drop(self, served: Site) -> None:
+    def _drop(self, served: HttpServer) -> None:
         line = self._lines.pop(served.port, None)
         if line:
             line[1].close()
 
 
-async def crowd(clients: list[Client], errands: list[Errand]) -> None:
+async def run_errands(clients: list[Client], errands: list[Errand]) -> None:
     """Have all errands done by these clients, each by whoever is free next."""
     left = iter(errands)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import jsonschema_rs
 
 from handrail.mcp.faces import steps
-from helpers.servers import TOOL, Told
+from helpers.servers import TOOL, ToolAnswer
 
 FIELDS: Final = {
     "ok": {"execution_id", "new_step_token", "next_step_contract", "human_message", "next"},
@@ -27,28 +27,28 @@ CONTRACT: Final = {"step_name", "allowed_actions", "forbidden_actions", "require
 
 
 @cache
-def listed() -> dict[str, Any]:
+def read_tool_listing() -> dict[str, Any]:
     found: dict[str, Any] = json.loads(Path(steps.__file__).with_name("steps.json").read_text("utf-8"))
     return found
 
 
 @cache
 def _promised() -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(listed()["outputSchema"])
+    return jsonschema_rs.Draft202012Validator(read_tool_listing()["outputSchema"])
 
 
-def unruled(told: Told) -> list[str]:
-    reply = told.reply
+def find_broken_reply_rules(answer: ToolAnswer) -> list[str]:
+    reply = answer.reply
     status = str(reply.get("status"))
     if status not in FIELDS:
         return [f"status {status}"]
     names = set(reply) - {"status"}
     found = [f"{name} is missing" for name in sorted(ALWAYS[status] - names)]
     found += [f"{name} does not belong here" for name in sorted(names - FIELDS[status])]
-    found += [f"the text lacks {leaf!a}" for leaf in leaves(reply) if not _in(leaf, told.text)]
+    found += [f"the text lacks {leaf!a}" for leaf in list_leaves(reply) if not _in(leaf, answer.text)]
     found += [error.message for error in _promised().iter_errors(reply)]
-    if told.failed != (status == "error"):
-        found.append(f"isError is {told.failed} for {status}")
+    if answer.failed != (status == "error"):
+        found.append(f"isError is {answer.failed} for {status}")
     return [*found, *_unruled_parts(reply)]
 
 
@@ -65,24 +65,26 @@ def _unruled_parts(reply: dict[str, Any]) -> Iterator[str]:
     for call in reply.get("next", ()):
         if set(call) != {"tool", "arguments", "who"} or call["who"] not in {"agent", "person"}:
             yield f"next is {call}"
-        elif call["tool"] != TOOL or unknown(call["arguments"]):
+        elif call["tool"] != TOOL or find_argument_errors(call["arguments"]):
             yield f"no such call: {call}"
 
 
-def unknown(arguments: dict[str, Any]) -> list[str]:
+def find_argument_errors(arguments: dict[str, Any]) -> list[str]:
     """What the listed schema says against these arguments."""
-    return [error.message for error in jsonschema_rs.iter_errors(listed()["inputSchema"], arguments)]
+    return [
+        error.message for error in jsonschema_rs.iter_errors(read_tool_listing()["inputSchema"], arguments)
+    ]
 
 
-def leaves(value: object) -> Iterator[str]:
+def list_leaves(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for part in value.values():
-            yield from leaves(part)
+            yield from list_leaves(part)
     elif isinstance(value, list):
         for part in value:
-            yield from leaves(part)
+            yield from list_leaves(part)
 
 
 def _in(leaf: str, text: str) -> bool:

@@ -22,7 +22,7 @@ SETTINGS: Final = '[user]\nname = "Ann"\nemail = "ann@example.org"\n'
 GIT_SETTINGS: Final = "[user]\n\tname = Ann\n\temail = ann@example.org\n"
 
 
-def jj_program() -> Path:
+def find_jj() -> Path:
     """The jj that `tools/setup packages` has brought."""
     if not (TOOLS / "bin" / "jj").exists():
         reason = TOOLS / "no-jj"
@@ -102,7 +102,7 @@ class Repo:
         return self.jj("--ignore-working-copy", "op", "log", "--no-graph", "-n1", "-T", "id")
 
 
-def made(kind: str, folder: Path, home: Path) -> Repo:
+def create_repository(kind: str, folder: Path, home: Path) -> Repo:
     """A new repository with one commit that has nothing in it."""
     folder.mkdir(parents=True, exist_ok=True)
     repo = Repo(kind, folder, home)
@@ -112,17 +112,17 @@ def made(kind: str, folder: Path, home: Path) -> Repo:
         repo.git("init", "-q", "-b", "main")
         repo.git("commit", "-q", "--allow-empty", "-m", "first")
     else:
-        jj_program()
+        find_jj()
         repo.jj("git", "init", "--colocate" if kind == "colocated" else "--no-colocate")
     return repo
 
 
-def stand_in(repo: Repo, script: str) -> Repo:
+def replace_program(repo: Repo, script: str) -> Repo:
     """The same repository, with a script in place of its program; `$REAL` in it is the real one.
 
     The script sees the words as they are given; `case " $* " in *" describe "*)` finds a command.
     """
-    real = jj_program() if repo.program == "jj" else shutil.which("git")
+    real = find_jj() if repo.program == "jj" else shutil.which("git")
     folder = repo.home / "stand-in"
     folder.mkdir()
     program = folder / repo.program

@@ -18,9 +18,9 @@ from handrail.mcp.resources import ResourceNotFound, Resources
 from handrail.runtime.records import Origin
 from handrail.stores.sql.runs import SqliteRuns
 from handrail.stores.vcs.commands import VcsStatus
-from helpers.cleanup import kept
-from helpers.turns import ORIGIN, Desk, sqlite
-from helpers.workflows import output
+from helpers.cleanup import close_later
+from helpers.turns import ORIGIN, TurnHarness, open_sqlite
+from helpers.workflows import build_output
 
 DONE: Final = "00000000-0000-0000-0000-000000000001"
 OPEN: Final = "00000000-0000-0000-0000-000000000005"
@@ -30,33 +30,33 @@ ROOT: Final = "/home/ann/paper"
 PROJECT: Final = "7ce99291f4478d52"
 
 
-def resources(desk: Desk, *roots: str, vcs: VcsStatus | None = None) -> Resources:
+def open_resources(harness: TurnHarness, *roots: str, vcs: VcsStatus | None = None) -> Resources:
     """The resources of a server for these projects, over the store of this desk."""
-    runs = desk.runs
+    runs = harness.runs
     assert isinstance(runs, SqliteRuns)
-    store = kept(ExitStack()).enter_context(open_store(runs.database.path))
-    app = App(store, Projects(tuple(map(Path, roots)), TrustStore()), clock=desk.clock)
+    store = close_later(ExitStack()).enter_context(open_store(runs.database.path))
+    app = App(store, Projects(tuple(map(Path, roots)), TrustStore()), clock=harness.clock)
     assert app.secret  # a server makes its key before it answers
     return Resources(app, lambda _root: vcs or VcsStatus("none"))
 
 
-def made(title: str, content: str = "Wörter.", **more: object) -> dict[str, Any]:
-    return output(artifacts=[{"type": "spec", "title": title, "content": content, **more}])
+def build_spec_output(title: str, content: str = "Wörter.", **more: object) -> dict[str, Any]:
+    return build_output(artifacts=[{"type": "spec", "title": title, "content": content, **more}])
 
 
 @dataclass(frozen=True)
-class Scene:
+class ResourceScene:
     """A desk at a store, and what its resources say."""
 
-    desk: Desk
+    desk: TurnHarness
     resources: Resources
 
     def read(self, uri: str) -> dict[str, Any]:
         content = self.resources.read(uri)
         assert content.mime == "application/json"
-        told = json.loads(content.text)
-        assert isinstance(told, dict)
-        return told
+        answer = json.loads(content.text)
+        assert isinstance(answer, dict)
+        return answer
 
     def refused(self, uri: str) -> str:
         with pytest.raises(ResourceNotFound) as missing:
@@ -64,23 +64,25 @@ class Scene:
         return missing.value.message
 
 
-def played(folder: Path, origin: Origin = ORIGIN) -> Scene:
+def play_runs(folder: Path, origin: Origin = ORIGIN) -> ResourceScene:
     """A run that was completed, one at its second step, and one that was abandoned there."""
-    desk = Desk(sqlite(folder))
-    told = desk.start(None, origin)
-    desk.clock.move(seconds=10)
-    told = desk.send(DONE, Event("continue", made("First", description="why")), told["token"])
-    desk.clock.move(seconds=20)
-    told = desk.go_on(DONE, told["token"])
-    desk.clock.move(seconds=30)
+    harness = TurnHarness(open_sqlite(folder))
+    answer = harness.start(None, origin)
+    harness.clock.move(seconds=10)
+    answer = harness.send(
+        DONE, Event("continue", build_spec_output("First", description="why")), answer["token"]
+    )
+    harness.clock.move(seconds=20)
+    answer = harness.continue_run(DONE, answer["token"])
+    harness.clock.move(seconds=30)
     note = {"type": "note", "title": "Third", "content": "x"}
-    told = desk.go_on(DONE, told["token"], summary="Sent.", artifacts=[note])
-    assert told["lifecycle"] == Lifecycle.COMPLETED
-    told = desk.start(None, replace(origin, goal="another", parent=DONE))
-    desk.clock.move(seconds=1)
-    desk.send(OPEN, Event("continue", made("Second")), told["token"])
-    told = desk.start(None, origin)
-    desk.clock.move(seconds=1)
-    desk.send(GONE, Event("continue", made("Fourth")), told["token"])
-    desk.send(GONE, Event("abandon", note="lost interest"))
-    return Scene(desk, resources(desk, origin.project))
+    answer = harness.continue_run(DONE, answer["token"], summary="Sent.", artifacts=[note])
+    assert answer["lifecycle"] == Lifecycle.COMPLETED
+    answer = harness.start(None, replace(origin, goal="another", parent=DONE))
+    harness.clock.move(seconds=1)
+    harness.send(OPEN, Event("continue", build_spec_output("Second")), answer["token"])
+    answer = harness.start(None, origin)
+    harness.clock.move(seconds=1)
+    harness.send(GONE, Event("continue", build_spec_output("Fourth")), answer["token"])
+    harness.send(GONE, Event("abandon", note="lost interest"))
+    return ResourceScene(harness, open_resources(harness, origin.project))

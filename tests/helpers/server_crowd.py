@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from handrail.runtime.tokens import TokenClaims, decode_token
-from helpers.servers import Place, inside
-from helpers.sqlite_crowd import Told, together
+from helpers.servers import Place, open_in_process
+from helpers.sqlite_crowd import ProcessReport, run_together
 
 ROUND: Final = """
 workflow: round
@@ -34,26 +34,26 @@ steps:
 """
 
 
-def contending(at: Place, run: str, last: int, number: int) -> Told:
+def contend_for_run(at: Place, run: str, last: int, number: int) -> ProcessReport:
     """One of many that move the same run with its tokens, until it has come to its last revision."""
     accepted, refused = list[int](), list[str]()
-    with inside(at) as desk:
-        told = desk.recover(run)
-        while not told.failed:
-            claims = decode_token(desk.app.world.key, told.token)
+    with open_in_process(at) as client:
+        answer = client.recover(run)
+        while not answer.failed:
+            claims = decode_token(client.app.world.key, answer.token)
             assert isinstance(claims, TokenClaims)
             if claims.revision >= last:
                 break
-            told = desk.go_on(told.token, done=False, artifacts=[], summary=f"By {number}.")
-            if told.failed:
-                refused.append(told.code)
-                told = desk.recover(run)
+            answer = client.continue_run(answer.token, done=False, artifacts=[], summary=f"By {number}.")
+            if answer.failed:
+                refused.append(answer.code)
+                answer = client.recover(run)
             else:
                 accepted.append(claims.revision)
-    return {"accepted": accepted, "refused": refused, "last": told.code}
+    return {"accepted": accepted, "refused": refused, "last": answer.code}
 
 
 if __name__ == "__main__":
     folder, of, until, count = sys.argv[1:]
-    work = partial(contending, Place(Path(folder)), of, int(until))
-    sys.stdout.write(json.dumps(together(int(count), work)))
+    work = partial(contend_for_run, Place(Path(folder)), of, int(until))
+    sys.stdout.write(json.dumps(run_together(int(count), work)))

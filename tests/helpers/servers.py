@@ -30,11 +30,11 @@ from handrail.engine.facts import Value
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.faces.steps import StepsFace
 from handrail.runtime.records import Caller
-from helpers.crash import unmeasured
-from helpers.forks import served
+from helpers.crash import build_unmeasured_environment
+from helpers.forks import start_process
 from helpers.program import PROGRAM
-from helpers.turns import HandClock
-from helpers.workflows import output
+from helpers.turns import ManualClock
+from helpers.workflows import build_output
 
 TOOL: Final = "workflow_next_step"
 ERAS: Final = ("legacy", "auto")
@@ -78,10 +78,10 @@ HELLO: Final = {
 }
 
 
-def note(**changes: Value) -> dict[str, Value]:
+def build_note_output(**changes: Value) -> dict[str, Value]:
     """A good output of any step of these workflows, with these fields instead."""
     artifact = {"type": "note", "title": "A note", "content": "It is noted."}
-    return output(**{"artifacts": [artifact], **changes})
+    return build_output(**{"artifacts": [artifact], **changes})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +108,10 @@ class Place:
     def env(self) -> dict[str, str]:
         """The environment of a server here: nothing of the person who runs the tests."""
         home = self.folder / "home"
-        given = os.environ if self.measured else unmeasured()
-        kept = {name: value for name, value in given.items() if not name.startswith(("HANDRAIL_", "XDG_"))}
+        given = os.environ if self.measured else build_unmeasured_environment()
+        stored = {name: value for name, value in given.items() if not name.startswith(("HANDRAIL_", "XDG_"))}
         return {
-            **kept,
+            **stored,
             "HOME": str(home),
             "XDG_CONFIG_HOME": str(home / ".config"),
             "XDG_DATA_HOME": str(home / ".local" / "share"),
@@ -122,7 +122,7 @@ class Place:
         return (str(PROGRAM), "serve", "--project", str(self.project), "--store", str(self.store), *more)
 
 
-def place(folder: Path, *, measured: bool = True, **workflows: str) -> Place:
+def create_place(folder: Path, *, measured: bool = True, **workflows: str) -> Place:
     """A place below this folder, with more workflows by their names."""
     made = Place(folder, measured)
     (folder / "home").mkdir(parents=True)
@@ -134,7 +134,7 @@ def place(folder: Path, *, measured: bool = True, **workflows: str) -> Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToolAnswer:
     """What a call was answered with, in both forms."""
 
     reply: dict[str, Any]
@@ -157,30 +157,30 @@ class Told:
         return str(self.reply["new_step_token"])
 
 
-class Desk(ABC):
+class ToolClient(ABC):
     """An agent at the face, whatever lies between."""
 
     @abstractmethod
-    def call(self, arguments: Mapping[str, Any], tool: str = TOOL) -> Told:
+    def call(self, arguments: Mapping[str, Any], tool: str = TOOL) -> ToolAnswer:
         """Call the tool."""
 
-    def start(self, template: str = "walk", **more: Any) -> Told:  # noqa: ANN401 - also what is no argument
+    def start(self, template: str = "walk", **more: Any) -> ToolAnswer:  # noqa: ANN401 - also what is no argument
         """Start a run."""
         return self.call({"template_name": template, **more})
 
-    def go_on(self, token: str, **changes: Value) -> Told:
+    def continue_run(self, token: str, **changes: Value) -> ToolAnswer:
         """Hand in a good output, with these fields instead."""
-        return self.call({"step_token": token, "model_output_so_far": note(**changes)})
+        return self.call({"step_token": token, "model_output_so_far": build_note_output(**changes)})
 
-    def recover(self, run: str) -> Told:
+    def recover(self, run: str) -> ToolAnswer:
         """Ask for the current step again."""
         return self.call({"execution_id": run})
 
-    def control(self, run: str, action: str, **more: Any) -> Told:  # noqa: ANN401 - the same
+    def control(self, run: str, action: str, **more: Any) -> ToolAnswer:  # noqa: ANN401 - the same
         """Act on a run by its id."""
         return self.call({"execution_id": run, "action": action, **more})
 
-    def by_token(self, token: str, action: str, **more: Any) -> Told:  # noqa: ANN401 - the same
+    def control_by_token(self, token: str, action: str, **more: Any) -> ToolAnswer:  # noqa: ANN401 - the same
         """Act on the run of a token."""
         return self.call({"step_token": token, "action": action, **more})
 
@@ -189,23 +189,23 @@ class Desk(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Agent(Desk):
+class SdkAgent(ToolClient):
     """A client that is connected; `portal` is where it lives."""
 
     portal: BlockingPortal
     client: Client
 
-    def call(self, arguments: Mapping[str, Any], tool: str = TOOL) -> Told:
+    def call(self, arguments: Mapping[str, Any], tool: str = TOOL) -> ToolAnswer:
         """Call the tool through the client."""
         result = self.portal.call(self.client.call_tool, tool, dict(arguments))
         texts = [getattr(part, "text", "") for part in result.content]
         assert len(texts) == 1
         assert isinstance(result.structured_content, dict)
-        return Told(result.structured_content, texts[0], bool(result.is_error))
+        return ToolAnswer(result.structured_content, texts[0], bool(result.is_error))
 
 
 @contextmanager
-def agent(at: Place, era: str, *words: str) -> Iterator[Agent]:
+def connect_agent(at: Place, era: str, *words: str) -> Iterator[SdkAgent]:
     """A client of this era at a server of its own; what the server says on stderr stands in a file."""
     program, *rest = at.words(*words)
     started = StdioServerParameters(command=program, args=rest, env=at.env, cwd=at.folder)
@@ -214,13 +214,13 @@ def agent(at: Place, era: str, *words: str) -> Iterator[Agent]:
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(Client(stdio_client(started, errors), mode=era)) as client,
     ):
-        yield Agent(portal, client)
+        yield SdkAgent(portal, client)
 
 
 # --- bytes --------------------------------------------------------------------------------------------------
 
 
-class Pipe(Desk):
+class Pipe(ToolClient):
     """A server process and its two pipes; as a block, it must end well. `ABLE` is what the client can do."""
 
     ABLE: ClassVar[Mapping[str, Any]] = {}
@@ -230,7 +230,7 @@ class Pipe(Desk):
         self._asked, self._rest, self.era = 0, b"", era
         self.unasked: list[dict[str, Any]] = []
         with self._errors.open("wb") as errors:
-            self.process = served(at.words(*words), {**at.env, **env}, at.folder, errors.fileno())
+            self.process = start_process(at.words(*words), {**at.env, **env}, at.folder, errors.fileno())
         if era == "legacy":
             self.hello: dict[str, Any] = self.ask("initialize", {**HELLO, "capabilities": self.ABLE})[
                 "result"
@@ -252,11 +252,11 @@ class Pipe(Desk):
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()
-        status = self.ended()
+        status = self.wait_for_end()
         self.process.stdout.close()
         return status
 
-    def ended(self) -> int:
+    def wait_for_end(self) -> int:
         """The status it has ended with, within the bound."""
         return self.process.wait(BOUND)
 
@@ -312,7 +312,7 @@ class Pipe(Desk):
                 return message
             self.unasked.append(message)
 
-    def answered(self, lines: Sequence[bytes], count: int) -> list[dict[str, Any]]:
+    def exchange_lines(self, lines: Sequence[bytes], count: int) -> list[dict[str, Any]]:
         """So many answers to these lines, which may be more than a pipe takes at once."""
         writing = Thread(target=self.send, args=lines)
         writing.start()
@@ -340,12 +340,12 @@ class Pipe(Desk):
         assert answer["id"] == number, answer
         return answer
 
-    def call(self, arguments: Mapping[str, Any], tool: str = TOOL) -> Told:
+    def call(self, arguments: Mapping[str, Any], tool: str = TOOL) -> ToolAnswer:
         """Call the tool."""
-        return told(self.ask("tools/call", {"name": tool, "arguments": dict(arguments)}))
+        return read_tool_answer(self.ask("tools/call", {"name": tool, "arguments": dict(arguments)}))
 
 
-class Showing(Pipe):
+class PageShowingPipe(Pipe):
     """The pipe of a client that can show pages in its chat."""
 
     ABLE: ClassVar[Mapping[str, Any]] = {
@@ -353,7 +353,7 @@ class Showing(Pipe):
     }
 
 
-def until(true: Callable[[], bool], what: str) -> None:
+def wait_until(true: Callable[[], bool], what: str) -> None:
     """Wait until something is true, within the bound; who is waited for has the processor meanwhile."""
     end = time.monotonic() + BOUND
     while not true():
@@ -361,37 +361,37 @@ def until(true: Callable[[], bool], what: str) -> None:
         select.select([], [], [], 0.01)
 
 
-def told(answer: Mapping[str, Any]) -> Told:
+def read_tool_answer(answer: Mapping[str, Any]) -> ToolAnswer:
     """What an answer to a call tells."""
     result = answer["result"]
     (content,) = result["content"]
-    return Told(result["structuredContent"], content["text"], bool(result.get("isError")))
+    return ToolAnswer(result["structuredContent"], content["text"], bool(result.get("isError")))
 
 
 # --- no process ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Inside(Desk):
+class InProcessClient(ToolClient):
     """The face itself, with a clock that stands still until the test moves it."""
 
     face: StepsFace
     app: App
-    clock: HandClock = field(default_factory=HandClock)
+    clock: ManualClock = field(default_factory=ManualClock)
 
-    def call(self, arguments: Mapping[str, Any], tool: str = TOOL) -> Told:
+    def call(self, arguments: Mapping[str, Any], tool: str = TOOL) -> ToolAnswer:
         """Call the face, as the server does."""
         (listed,) = self.face.tools
         assert tool in listed.names
         answer = self.face.call(listed, arguments, Caller(client="bench 1"))
-        return Told(dict(answer.reply), answer.text, answer.failed)
+        return ToolAnswer(dict(answer.reply), answer.text, answer.failed)
 
 
 @contextmanager
-def inside(at: Place, names: Spelling = Spelling.PORTABLE) -> Iterator[Inside]:
+def open_in_process(at: Place, names: Spelling = Spelling.PORTABLE) -> Iterator[InProcessClient]:
     """The face over the store of this place."""
-    clock = HandClock()
+    clock = ManualClock()
     with open_store(at.store) as store:
         app = App(store, Projects([at.project], TrustStore()), clock=clock)
         assert app.secret  # a server makes its key before it answers
-        yield Inside(StepsFace(app, names), app, clock)
+        yield InProcessClient(StepsFace(app, names), app, clock)

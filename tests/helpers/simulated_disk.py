@@ -28,7 +28,7 @@ def cut_power() -> None:
     raise PowerLoss
 
 
-def at_change(name: str, act: Callable[[], object]) -> Callable[[str], None]:
+def act_at_change(name: str, act: Callable[[], object]) -> Callable[[str], None]:
     """Does something before the change of this name."""
 
     def before(found: str) -> None:
@@ -39,7 +39,7 @@ def at_change(name: str, act: Callable[[], object]) -> Callable[[str], None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Renamed:
+class RenameChange:
     """A change of names that is not confirmed: what was at `old` is now at `new`, as file `number`.
 
     A new name has no `old`, a removed one no `new`.
@@ -54,7 +54,7 @@ def _nothing(name: str) -> None:
     """What is done before a change unless a test has other plans."""
 
 
-class Simulated:
+class SimulatedWorkspace:
     """A `Workspace`. `careless` names what it leaves out: `file`, `folder` (confirming them) or `lock`."""
 
     def __init__(self, before: Callable[[str], None] = _nothing, careless: str = "") -> None:
@@ -63,7 +63,7 @@ class Simulated:
         self.names_sure: dict[str, int] = {}
         self.bytes_now: dict[int, bytes] = {}
         self.bytes_sure: dict[int, bytes] = {}
-        self.pending: list[Renamed] = []
+        self.pending: list[RenameChange] = []
         self.locked = False
 
     # what a workspace does
@@ -95,7 +95,7 @@ class Simulated:
         self.before(f"open {path}")
         number = len(self.bytes_now) + 1
         self.bytes_now[number] = self.bytes_sure[number] = b""
-        self._change(Renamed("", path, number))
+        self._change(RenameChange("", path, number))
         self._pour(path, number, data)
 
     def append(self, path: str, data: bytes) -> None:
@@ -109,17 +109,17 @@ class Simulated:
         if self.read(old) is None:
             raise Missing(f"`{old}` is not there", "put it back")
         self.read(new)
-        self._change(Renamed(old, new, self.names_now[old]))
+        self._change(RenameChange(old, new, self.names_now[old]))
 
     def unlink(self, path: str) -> None:
         if self.read(path) is not None:
             self.before(f"unlink {path}")
-            self._change(Renamed(path, "", 0))
+            self._change(RenameChange(path, "", 0))
 
     def mkdir(self, folder: str) -> None:
         if folder and self._at(folder) is None:
             self.before(f"mkdir {folder}")
-            self._change(Renamed("", folder, FOLDER))
+            self._change(RenameChange("", folder, FOLDER))
 
     def sync(self, folder: str) -> None:
         if folder and self._at(folder) is None:
@@ -164,17 +164,17 @@ class Simulated:
         del self.names_now[path]
         self.names_sure.pop(path, None)
 
-    def copy(self) -> "Simulated":
+    def copy(self) -> "SimulatedWorkspace":
         """The same, without the power having been lost; all is confirmed."""
         return _image(_reached(self.names_now), self.bytes_now)
 
-    def images(self) -> Iterator["Simulated"]:
+    def images(self) -> Iterator["SimulatedWorkspace"]:
         """What may be there once the power is back."""
         named, seen = set(), set()
         torn = list(self._data())
-        for kept in self._kept():
+        for stored in self._kept():
             names = dict(self.names_sure)
-            for change in kept:
+            for change in stored:
                 _apply(names, change)
             reached = _reached(names)
             if (there := frozenset(reached.items())) in named:
@@ -186,7 +186,7 @@ class Simulated:
                     seen.add(key)
                     yield _image(reached, data)
 
-    def _kept(self) -> Iterator[list[Renamed]]:
+    def _kept(self) -> Iterator[list[RenameChange]]:
         changes = self.pending
         if len(changes) <= MOST:
             yield from (list(compress(changes, keep)) for keep in product((0, 1), repeat=len(changes)))
@@ -213,7 +213,7 @@ class Simulated:
                 raise UnsafePath(f"`{path}` leads through something that is no folder", "remove it")
         return self.names_now.get(path)
 
-    def _change(self, change: Renamed) -> None:
+    def _change(self, change: RenameChange) -> None:
         if parent_folder(change.new) and self._at(parent_folder(change.new)) is None:
             raise Missing(f"`{parent_folder(change.new)}` is not there", "make it")
         _apply(self.names_now, change)
@@ -231,25 +231,25 @@ class Simulated:
     def _confirm(self, folder: str) -> None:
         """Confirm what was changed in a folder, and whatever was changed at the same paths before."""
         touched: set[str] = set()
-        kept: list[Renamed] = []
-        sure: list[Renamed] = []
+        stored: list[RenameChange] = []
+        sure: list[RenameChange] = []
         for change in reversed(self.pending):
             paths = {path for path in (change.old, change.new) if path}
             if any(parent_folder(path) == folder for path in paths) or paths & touched:
                 touched |= paths
                 sure.append(change)
             else:
-                kept.append(change)
+                stored.append(change)
         for change in reversed(sure):
             _apply(self.names_sure, change)
-        self.pending = kept[::-1]
+        self.pending = stored[::-1]
 
 
 _parent = cache(parent_folder)
 """Asked millions of times for the same few paths."""
 
 
-def _apply(names: dict[str, int], change: Renamed) -> None:
+def _apply(names: dict[str, int], change: RenameChange) -> None:
     names.pop(change.old, None)
     if change.new:
         names[change.new] = change.number
@@ -264,14 +264,14 @@ def _reached(names: dict[str, int]) -> dict[str, int]:
     return {path: number for path, number in names.items() if _parent(path) in folders}
 
 
-def _image(names: dict[str, int], data: dict[int, bytes]) -> Simulated:
-    image = Simulated()
+def _image(names: dict[str, int], data: dict[int, bytes]) -> SimulatedWorkspace:
+    image = SimulatedWorkspace()
     image.names_now, image.names_sure = dict(names), dict(names)
     image.bytes_now, image.bytes_sure = dict(data), dict(data)
     return image
 
 
-class Stop:
+class StopAtChange:
     """Ends everything before the k-th change."""
 
     def __init__(self, at: int) -> None:

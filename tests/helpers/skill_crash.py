@@ -12,20 +12,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from handrail.stores.files.disk import DiskWorkspace
-from helpers.folder_crash import FOLDER, copied, counted, killed
-from helpers.skill_moves import LATER, MOVES, Move, runs_in
+from helpers.folder_crash import FOLDER, copy_folder, count_changes, kill_child
+from helpers.skill_moves import LATER, MOVES, Move, open_session_runs
 
 
-def wrong(move: Move, root: Path, token: str, reply: object, *, acknowledged: bool) -> Iterator[str]:
+def find_errors(move: Move, root: Path, token: str, reply: object, *, acknowledged: bool) -> Iterator[str]:
     """What is wrong with a folder that a kill left, once it is recovered and the same call is made again."""
     disk = DiskWorkspace(root, FOLDER)
-    with runs_in(disk).hold_lock("", 0):
+    with open_session_runs(disk).hold_lock("", 0):
         found = move.judged(disk)
     if found != "after" and (acknowledged or found != "before"):
         yield f"acknowledged {acknowledged}: {found}"
-    told, again = (dict(move.take(disk, token, ids)) for ids in (LATER, 2 * LATER))
-    if told != again or not told["accepted"] or (found == "after" and told != reply):
-        yield f"{found}, the same call was answered {told}, then {again}"
+    answer, again = (dict(move.take(disk, token, ids)) for ids in (LATER, 2 * LATER))
+    if answer != again or not answer["accepted"] or (found == "after" and answer != reply):
+        yield f"{found}, the same call was answered {answer}, then {again}"
     if (now := move.judged(disk)) != "after":
         yield f"{found}, then {now}"
 
@@ -35,18 +35,18 @@ def kill_everywhere(move: Move, work: Path) -> tuple[int, list[str]]:
     start = work / "start"
     start.mkdir()
     token = move.lay_out(DiskWorkspace(start, FOLDER))
-    whole = copied(start, "whole")
+    whole = copy_folder(start, "whole")
     replies: list[object] = []
 
     def heard(disk: DiskWorkspace) -> bool:
         replies.append(dict(move.take(disk, token)))
         return True
 
-    points, found = counted(whole, heard), list[str]()
+    points, found = count_changes(whole, heard), list[str]()
     for at in range(1, points + 2):
-        left = copied(start, "left")
-        acknowledged = killed(left, lambda disk: bool(move.take(disk, token)["accepted"]), at)
-        said = wrong(move, left, token, replies[0], acknowledged=acknowledged)
+        left = copy_folder(start, "left")
+        acknowledged = kill_child(left, lambda disk: bool(move.take(disk, token)["accepted"]), at)
+        said = find_errors(move, left, token, replies[0], acknowledged=acknowledged)
         found += [f"{move.name}, killed before change {at}: {what}" for what in said]
         shutil.rmtree(left)
     shutil.rmtree(start)

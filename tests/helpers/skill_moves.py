@@ -18,10 +18,10 @@ from handrail.runtime.system import LocalFeed
 from handrail.runtime.turn import Call, take_turn
 from handrail.runtime.world import World
 from handrail.stores.files.file_runs import FileRuns
-from helpers.run_folders import chained
-from helpers.skill_sessions import BUG_DONE, FLOW, TO_BATCHES, TO_FIRST_ITEM, design
-from helpers.task_project import plain
-from helpers.turns import KEY, CountedIds, HandClock
+from helpers.run_folders import check_chain
+from helpers.skill_sessions import BUG_DONE, FLOW, TO_BATCHES, TO_FIRST_ITEM, write_design
+from helpers.task_project import format_outcome
+from helpers.turns import KEY, CountedIds, ManualClock
 
 PLACE: Final = RunFolder(Path("/project"), FLOW, "demo", "skills")
 DESIGN: Final = "documents/design.md"
@@ -31,7 +31,7 @@ LATER: Final = 1 << 32
 _OLD: Final = {"phase": "implementation", "currentItem": 1, "hasSnapshot": True, "theme": "dark"}
 
 
-def runs_in(workspace: Workspace) -> FileRuns:
+def open_session_runs(workspace: Workspace) -> FileRuns:
     """The store of a session; wherever it is, its run is the same."""
     shape = CollabStateFile(PLACE.phases, PLACE.adopts)
     return FileRuns(
@@ -39,12 +39,12 @@ def runs_in(workspace: Workspace) -> FileRuns:
     )
 
 
-def world(workspace: Workspace, ids: int = 0) -> World:
-    runs, counted = runs_in(workspace), CountedIds(ids, ids)
-    return World(runs, HandClock(), counted, LocalFeed(), KEY, lambda *_: FLOW, runs, lifetime=None)
+def build_world(workspace: Workspace, ids: int = 0) -> World:
+    runs, counted = open_session_runs(workspace), CountedIds(ids, ids)
+    return World(runs, ManualClock(), counted, LocalFeed(), KEY, lambda *_: FLOW, runs, lifetime=None)
 
 
-def completed(skill: str) -> Event:
+def build_completed_event(skill: str) -> Event:
     return Event("complete_skill", {"skill": skill})
 
 
@@ -69,32 +69,36 @@ class Move:
         workspace.mkdir("documents")
         workspace.sync("")
         workspace.write(
-            DESIGN, self._design(taken=False).encode() if self.old else design(["bugfix"]).encode()
+            DESIGN, self._design(taken=False).encode() if self.old else write_design(["bugfix"]).encode()
         )
         workspace.sync("documents")
         if self.old is not None:
             workspace.write("collab-state.json", json.dumps(self.old).encode())
             workspace.sync("")
         for number, skill in enumerate(self.before):
-            take_turn(world(workspace, (3 + number) * LATER), Call("", completed(skill)), plain)
-        outcome = inspect_run(world(workspace, 2 * LATER), runs_in(workspace).load_current())
+            take_turn(
+                build_world(workspace, (3 + number) * LATER),
+                Call("", build_completed_event(skill)),
+                format_outcome,
+            )
+        outcome = inspect_run(build_world(workspace, 2 * LATER), open_session_runs(workspace).load_current())
         return next(iter((outcome.tokens or {}).values()))
 
     def take(self, workspace: Workspace, token: str, ids: int = 0) -> Mapping[str, Any]:
-        return take_turn(world(workspace, ids), Call("", self.event, token=token), plain)
+        return take_turn(build_world(workspace, ids), Call("", self.event, token=token), format_outcome)
 
     def judged(self, workspace: Workspace) -> str:
         """`before` or `after` if all that is there says the same of the move; else what is there."""
-        stored = runs_in(workspace).load_current()
+        stored = open_session_runs(workspace).load_current()
         if stored.trouble:
             return f"trouble: {stored.trouble}"
-        told = json.loads(workspace.read("collab-state.json") or b"{}")
+        answer = json.loads(workspace.read("collab-state.json") or b"{}")
         found = (
             stored.revision,
             [step.state for step in stored.run.open],
             (workspace.read(DESIGN) or b"").decode(),
-            chained(workspace.read(".handrail/history.jsonl") or b""),
-            told.get("state"),
+            check_chain(workspace.read(".handrail/history.jsonl") or b""),
+            answer.get("state"),
         )
         turns = len(self.before)
         written = self.states[0] if turns else None
@@ -102,8 +106,8 @@ class Move:
             return "before"
         turns += 1
         after = (turns, [self.states[1]], self._design(taken=True), [*range(1, turns + 1)], self.states[1])
-        kept = {name: told.get(name) for name in self.leaves}
-        return "after" if (found, kept) == (after, self.leaves) else f"a third state: {found}, {kept}"
+        saved = {name: answer.get(name) for name in self.leaves}
+        return "after" if (found, saved) == (after, self.leaves) else f"a third state: {found}, {saved}"
 
     def _open(self, turns: int) -> list[str]:
         return [self.states[0]] if turns or self.old else []
@@ -111,7 +115,7 @@ class Move:
     def _design(self, *, taken: bool) -> str:
         done = self.documented and taken
         past = bool(self.old) or "systematic-debugging" in self.before
-        return design(["bugfix"], documented=[1] if done or past else [])
+        return write_design(["bugfix"], documented=[1] if done or past else [])
 
 
 _BATCH: Final = {
@@ -126,11 +130,11 @@ _DONE: Final = {
 }
 
 MOVES: Final = (
-    Move("first", (), completed("collab-start"), ("collab-start", "gather-goals")),
+    Move("first", (), build_completed_event("collab-start"), ("collab-start", "gather-goals")),
     Move(
         "documents",
         TO_FIRST_ITEM,
-        completed("systematic-debugging"),
+        build_completed_event("systematic-debugging"),
         ("systematic-debugging", "clear-post-item"),
         documented=True,
         leaves={"currentItem": None, "documentedItems": 1},
@@ -138,7 +142,7 @@ MOVES: Final = (
     Move(
         "batches",
         (*BUG_DONE, "ready-to-implement"),
-        completed("collab-clear"),
+        build_completed_event("collab-clear"),
         ("clear-pre-execute", "execute-batch"),
         leaves={"batches": [_BATCH], "currentBatch": 0, "pendingTasks": ["item-1"]},
     ),
@@ -152,7 +156,7 @@ MOVES: Final = (
     Move(
         "adopts",
         (),
-        completed("collab-clear"),
+        build_completed_event("collab-clear"),
         ("clear-pre-execute", "execute-batch"),
         leaves={"theme": "dark", "hasSnapshot": True, "currentItem": None, "batches": [_BATCH]},
         old=_OLD,

@@ -11,27 +11,27 @@ from pathlib import Path
 from typing import Final
 
 from handrail.runtime.errors import Busy
-from helpers.skill_sessions import agent_in, design
-from helpers.sqlite_crowd import Told, together
+from helpers.skill_sessions import open_skill_agent, write_design
+from helpers.sqlite_crowd import ProcessReport, run_together
 
 LAST: Final = "ready-to-implement"
 
 
-def completing(folder: Path, number: int) -> Told:  # noqa: ARG001 - each does the same
+def complete_skills(folder: Path, number: int) -> ProcessReport:  # noqa: ARG001 - each does the same
     """One of many that report whatever skill is expected as they look, until there is nothing to document.
 
     Who hears that others were there for too long sends the same call again, as they are told.
     """
     won, lost = list[tuple[str, str]](), list[str]()
     skill = "collab-start"
-    with agent_in(folder) as agent:
+    with open_skill_agent(folder) as agent:
         while True:
             with suppress(Busy):
-                told = agent.completes(skill)
-                if told.failed:
-                    lost.append(told.reply["code"])
+                answer = agent.completes(skill)
+                if answer.failed:
+                    lost.append(answer.reply["code"])
                 else:
-                    won.append((told.reply["state"], told.reply["step_token"]))
+                    won.append((answer.reply["state"], answer.reply["step_token"]))
                 shown = agent.looks().reply
                 if shown["state"] == LAST:
                     return {"won": won, "lost": lost}
@@ -41,8 +41,8 @@ def completing(folder: Path, number: int) -> Told:  # noqa: ARG001 - each does t
 def main(folder: Path, count: int) -> None:
     documents = folder / "project" / ".collab" / "sessions" / "demo" / "documents"
     documents.mkdir(parents=True)
-    (documents / "design.md").write_text(design(["bugfix"] * 3), "utf-8")
-    sys.stdout.write(json.dumps(together(count, partial(completing, folder))))
+    (documents / "design.md").write_text(write_design(["bugfix"] * 3), "utf-8")
+    sys.stdout.write(json.dumps(run_together(count, partial(complete_skills, folder))))
 
 
 if __name__ == "__main__":

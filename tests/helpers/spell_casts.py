@@ -24,13 +24,21 @@ from handrail.runtime.turn import Call, Outcome, take_turn
 from handrail.runtime.world import World
 from handrail.stores.files.file_runs import FileRuns
 from handrail.stores.files.snapshot import parent_folder
-from helpers.run_folders import chained
-from helpers.simulated_disk import Simulated
-from helpers.spell_table import Line, context, laid_out, left, lines, spells, words
-from helpers.task_project import plain
-from helpers.turns import KEY, NOW, CountedIds, HandClock
+from helpers.run_folders import check_chain
+from helpers.simulated_disk import SimulatedWorkspace
+from helpers.spell_table import (
+    Line,
+    apply_effects,
+    build_files,
+    load_spells,
+    parse_context,
+    read_lines,
+    split_cell,
+)
+from helpers.task_project import format_outcome
+from helpers.turns import KEY, NOW, CountedIds, ManualClock
 
-FLOW: Final = spells()
+FLOW: Final = load_spells()
 HOME: Final = ".handrail/"
 HISTORY: Final = f"{HOME}history.jsonl"
 LATER: Final = 1 << 32
@@ -50,14 +58,14 @@ _PLACE: Final = RunFolder(Path("/project"), FLOW)
 _TOLD: Final = [{"timestamp": "2026-02-28T09:00:00Z", "transition": "A → B", "trigger": "Lumos"}]
 
 
-def runs_in(workspace: Workspace) -> FileRuns:
+def open_spell_runs(workspace: Workspace) -> FileRuns:
     """The store of a folder; wherever it is, its run is the same."""
     return FileRuns(workspace, StateFile(), _PLACE.new_run, _PLACE.origin, FLOW.states)
 
 
-def world(workspace: Workspace, ids: int = 0) -> World:
-    runs, counted = runs_in(workspace), CountedIds(ids, ids)
-    return World(runs, HandClock(), counted, LocalFeed(), KEY, lambda *_: FLOW, runs, lifetime=None)
+def build_world(workspace: Workspace, ids: int = 0) -> World:
+    runs, counted = open_spell_runs(workspace), CountedIds(ids, ids)
+    return World(runs, ManualClock(), counted, LocalFeed(), KEY, lambda *_: FLOW, runs, lifetime=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +80,8 @@ class Cast:
 
     def __post_init__(self) -> None:
         """Work out the files of the user: as they are, and as the table says that the cast leaves them."""
-        object.__setattr__(self, "before", laid_out(self.line.files))
-        object.__setattr__(self, "after", left(self.before, self.line.effects))
+        object.__setattr__(self, "before", build_files(self.line.files))
+        object.__setattr__(self, "after", apply_effects(self.before, self.line.effects))
 
     @property
     def event(self) -> Event:
@@ -83,46 +91,46 @@ class Cast:
     def lay_out(self, workspace: Workspace) -> str:
         """Put the files there; the token that the cast is made with."""
         if self.past is Past.NOTHING:
-            return token(workspace)
+            return issue_token(workspace)
         workspace.mkdir("")
         for path, data in {**self.before, "state.json": json.dumps(self._brought()).encode()}.items():
             _make(workspace, parent_folder(path))
             workspace.write(path, data)
             workspace.sync(parent_folder(path))
         if self.past is Past.UNDER_WAY:
-            runs_in(workspace).repair(NOW, adopt=self.line.state)
-        return token(workspace)
+            open_spell_runs(workspace).repair(NOW, adopt=self.line.state)
+        return issue_token(workspace)
 
     def _brought(self) -> dict[str, Any]:
         """The state file that somebody brought, with a key that is not ours; none if there is nothing."""
-        known = context(self.line.context)
+        known = parse_context(self.line.context)
         given = {"team": "blue", "current_state": self.line.state, "context": known, "history": _TOLD}
         return {} if self.past is Past.NOTHING else given
 
     def take(self, workspace: Workspace, with_token: str, ids: int = 0) -> Mapping[str, Any]:
-        return take_turn(world(workspace, ids), Call("", self.event, token=with_token), plain)
+        return take_turn(build_world(workspace, ids), Call("", self.event, token=with_token), format_outcome)
 
     def judged(self, workspace: Workspace, files: Mapping[str, bytes]) -> str:
         """`before` or `after` if all that is in a folder says the same of the cast; else what is there."""
-        runs = runs_in(workspace)
+        runs = open_spell_runs(workspace)
         stored, spent = runs.load_current(), runs.find_recorded_call("", self._turns)
         if stored.trouble:
             return f"trouble: {stored.trouble}"
         own = {path: data for path, data in files.items() if not path.startswith(HOME)}
         document = json.loads(own.pop("state.json", b"{}"))
-        told = (
+        answer = (
             own,
             document,
             stored.revision,
             [step.state for step in stored.run.open],
-            chained(files.get(HISTORY, b"")),
+            check_chain(files.get(HISTORY, b"")),
             spent is not None,
         )
-        if told == (self.before, *self._standing(taken=False)):
+        if answer == (self.before, *self._standing(taken=False)):
             return "before"
-        if told == (self.after, *self._standing(taken=True)):
+        if answer == (self.after, *self._standing(taken=True)):
             return "after"
-        return f"a third state: {told}"
+        return f"a third state: {answer}"
 
     @property
     def _turns(self) -> int:
@@ -138,7 +146,7 @@ class Cast:
             history.append({**at, "transition": f"{line.state} → {line.state}", "trigger": "repair"})
         if taken:
             history.append({**at, "transition": line.history, "trigger": line.trigger, "note": "as agreed"})
-            document |= {"current_state": line.next, "context": context(line.after)}
+            document |= {"current_state": line.next, "context": parse_context(line.after)}
         if document:
             document["history"] = history
         states = [document["current_state"]] if document else []
@@ -151,13 +159,13 @@ class Cast:
         return [path for path, either in known.items() if not either & there]
 
 
-def casts(past: Past) -> list[Cast]:
+def list_casts(past: Past) -> list[Cast]:
     """One for each row that a word can take and that is kept: of its lines, the one that changes most.
 
     Where there is nothing, only lines without files and in the first state are.
     """
     found: dict[str, Line] = {}
-    for line in lines():
+    for line in read_lines():
         if line.unwritten or (past is Past.NOTHING and line[:1] + line[2:4] != (FLOW.initial, "-", "-")):
             continue
         row = _row(line)
@@ -166,11 +174,11 @@ def casts(past: Past) -> list[Cast]:
     return [Cast(row, line, past) for row, line in sorted(found.items())]
 
 
-def changing(every: Iterable[Cast]) -> list[Cast]:
+def select_changing_casts(every: Iterable[Cast]) -> list[Cast]:
     return [cast for cast in every if cast.line.effects != "-"]
 
 
-def kinds(every: Iterable[Cast]) -> list[Cast]:
+def select_one_of_each_kind(every: Iterable[Cast]) -> list[Cast]:
     """The first of each kind: those of one kind move, rewrite and make as many files, and folders."""
     found: dict[str, Cast] = {}
     for cast in every:
@@ -178,19 +186,19 @@ def kinds(every: Iterable[Cast]) -> list[Cast]:
     return [*found.values()]
 
 
-def acting() -> list[str]:
+def list_acting_rows() -> list[str]:
     """The rows of the workflow that have an effect or move a state."""
     return [row.id for row in FLOW.rows if row.do or not isinstance(row.to, Stay)]
 
 
-def token(workspace: Workspace) -> str:
+def issue_token(workspace: Workspace) -> str:
     """A token for the run as it stands; nothing is written."""
-    outcome = inspect_run(world(workspace, 2 * LATER), runs_in(workspace).load_current())
+    outcome = inspect_run(build_world(workspace, 2 * LATER), open_spell_runs(workspace).load_current())
     (one,) = (outcome.tokens or {}).values()
     return one
 
 
-def unfinished(files: Mapping[str, bytes]) -> Iterator[str]:
+def find_leftovers(files: Mapping[str, bytes]) -> Iterator[str]:
     """What a recovery has left lying about: an intent, staged bytes, copies of what nobody edited."""
     for path in files:
         name = path.removeprefix(HOME)
@@ -199,12 +207,12 @@ def unfinished(files: Mapping[str, bytes]) -> Iterator[str]:
 
 
 def _weight(line: Line) -> tuple[int, int]:
-    return len(words(line.effects)), len(words(line.files))
+    return len(split_cell(line.effects)), len(split_cell(line.files))
 
 
 @cache
 def _row(line: Line) -> str:
-    workspace, rows = Simulated(), list[str]()
+    workspace, rows = SimulatedWorkspace(), list[str]()
     cast = Cast("", line, Past.BROUGHT)
     made = cast.lay_out(workspace)
 
@@ -213,7 +221,7 @@ def _row(line: Line) -> str:
         rows.extend(move.row for move in outcome.decision.moves)
         return {}
 
-    take_turn(world(workspace), Call("", cast.event, token=made), heard)
+    take_turn(build_world(workspace), Call("", cast.event, token=made), heard)
     return rows[0]
 
 

@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 
 from handrail.stores.files.disk import DiskWorkspace
-from helpers.folder_crash import FOLDER, killed
-from helpers.spell_casts import Cast, Past, casts, kinds
-from helpers.spell_cuts import Bench, Cuts, Folders, Ground, Power, Work, recover
+from helpers.folder_crash import FOLDER, kill_child
+from helpers.spell_casts import Cast, Past, list_casts, select_one_of_each_kind
+from helpers.spell_cuts import CastCutter, Cuts, Folders, Ground, Power, Work, recover_workspace
 
 
 class Snapshots(Ground):
@@ -56,7 +56,7 @@ class Snapshots(Ground):
         return Cuts(before, [self.there()])
 
 
-class Kills(Snapshots):
+class KilledFolders(Snapshots):
     """The same, and a process is killed there and leaves what was seen.
 
     A recovery is killed only where that leaves a folder unlike those before.
@@ -71,19 +71,19 @@ class Kills(Snapshots):
         """The work done once, and killed before its changes."""
         cuts = super().cut(left, work)
         for at, (seen,) in enumerate(cuts.before, start=1):
-            if work is not recover or (*seen.items(),) not in self._left:
+            if work is not recover_workspace or (*seen.items(),) not in self._left:
                 self._left.add((*seen.items(),))
                 self._kill(left, work, at, seen)
-        if work is not recover:
+        if work is not recover_workspace:
             self.laid(left)
-            assert killed(self._root, work, len(cuts.before) + 1)
+            assert kill_child(self._root, work, len(cuts.before) + 1)
             assert self.there() == cuts.after[0]
         self.laid(cuts.after[0])
         return cuts
 
     def _kill(self, left: Folders, work: Work, at: int, seen: Folders) -> None:
         self.laid(left)
-        assert not killed(self._root, work, at)
+        assert not kill_child(self._root, work, at)
         self.count += 1
         assert self.there() == seen
 
@@ -111,16 +111,16 @@ def _bytes(path: str) -> bytes:
 
 def _casts(way: str) -> list[Cast]:
     """Every row of a run under way; of first turns, where there is nothing and else one of each kind."""
-    under_way = casts(Past.UNDER_WAY)
+    under_way = list_casts(Past.UNDER_WAY)
     if way == "kill":
-        return [*kinds(casts(Past.NOTHING)), *kinds(under_way)]
-    return [*casts(Past.NOTHING), *kinds(casts(Past.BROUGHT)), *under_way]
+        return [*select_one_of_each_kind(list_casts(Past.NOTHING)), *select_one_of_each_kind(under_way)]
+    return [*list_casts(Past.NOTHING), *select_one_of_each_kind(list_casts(Past.BROUGHT)), *under_way]
 
 
 def main(work: Path, way: str) -> None:
     gc.freeze()
-    disk = Kills(work / "project") if way == "kill" else Snapshots(work / "project")
-    done = [Bench(Power() if way == "power" else disk, cast) for cast in _casts(way)]
+    disk = KilledFolders(work / "project") if way == "kill" else Snapshots(work / "project")
+    done = [CastCutter(Power() if way == "power" else disk, cast) for cast in _casts(way)]
     for bench in done:
         bench.cut_everywhere()
     said = {
@@ -128,7 +128,7 @@ def main(work: Path, way: str) -> None:
         "points": [bench.points for bench in done],
         "again": sum(bench.again for bench in done),
         "folders": sum(bench.folders for bench in done),
-        "kills": disk.count if isinstance(disk, Kills) else 0,
+        "kills": disk.count if isinstance(disk, KilledFolders) else 0,
         "wrong": [what for bench in done for what in bench.wrong],
     }
     json.dump(said, sys.stdout)

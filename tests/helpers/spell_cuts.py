@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from handrail.runtime.ports.turn import Workspace
-from helpers.simulated_disk import FOLDER, Simulated
-from helpers.spell_casts import LATER, Cast, runs_in, unfinished
+from helpers.simulated_disk import FOLDER, SimulatedWorkspace
+from helpers.spell_casts import LATER, Cast, find_leftovers, open_spell_runs
 
 Folders: TypeAlias = dict[str, bytes | None]
 """What is in a folder, by path in ascending order; None is a folder."""
@@ -54,10 +54,10 @@ class Power(Ground):
     """
 
     def __init__(self, careless: str = "") -> None:
-        self._careless, self._now = careless, Simulated()
+        self._careless, self._now = careless, SimulatedWorkspace()
 
-    def laid(self, left: Folders) -> Simulated:
-        self._now = Simulated()
+    def laid(self, left: Folders) -> SimulatedWorkspace:
+        self._now = SimulatedWorkspace()
         for path, data in left.items():
             if data is None:
                 self._now.put_odd(path, FOLDER)
@@ -81,22 +81,22 @@ class Power(Ground):
         return Cuts(before, _images(workspace))
 
 
-def _images(workspace: Simulated) -> list[Folders]:
+def _images(workspace: SimulatedWorkspace) -> list[Folders]:
     return [_folders(image) for image in workspace.images()]
 
 
-def _folders(workspace: Simulated) -> Folders:
+def _folders(workspace: SimulatedWorkspace) -> Folders:
     named = sorted(workspace.names_now.items())
     return {path: workspace.bytes_now[number] if number > 0 else None for path, number in named}
 
 
-def recover(workspace: Workspace) -> bool:
-    with runs_in(workspace).hold_lock("", 0):
+def recover_workspace(workspace: Workspace) -> bool:
+    with open_spell_runs(workspace).hold_lock("", 0):
         return True
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class CutResult:
     """What a cut leaves, when it was made, and whether the cast had been answered."""
 
     when: str
@@ -105,7 +105,7 @@ class Left:
 
 
 @dataclass(slots=True)
-class Bench:
+class CastCutter:
     """One cast on a ground. `points` are its changes, `again` those of the recoveries, `wrong` what is."""
 
     ground: Ground
@@ -128,14 +128,14 @@ class Bench:
         self._token = self.cast.lay_out(self.ground.laid({}))
         cuts = self.ground.cut(self.ground.there(), self._take)
         self.points = len(cuts.before)
-        once = [Left(f"change {at}", left) for at, every in enumerate(cuts.before, 1) for left in every]
-        once += [Left("nothing", left, acknowledged=True) for left in cuts.after]
+        once = [CutResult(f"change {at}", left) for at, every in enumerate(cuts.before, 1) for left in every]
+        once += [CutResult("nothing", left, acknowledged=True) for left in cuts.after]
         twice = [again for left in self._new(once) for again in self._recovered(left)]
         for left in self._new(twice):
-            recover(self.ground.laid(left.folders))
+            recover_workspace(self.ground.laid(left.folders))
             self._look(left)
 
-    def _new(self, every: Iterable[Left]) -> Iterator[Left]:
+    def _new(self, every: Iterable[CutResult]) -> Iterator[CutResult]:
         """Those of folders that were not recovered before."""
         for left in every:
             if (key := (*left.folders.items(), left.acknowledged)) not in self._known:
@@ -146,16 +146,16 @@ class Bench:
         self._reply = self.cast.take(workspace, self._token)
         return bool(self._reply["accepted"])
 
-    def _recovered(self, left: Left) -> Iterator[Left]:
+    def _recovered(self, left: CutResult) -> Iterator[CutResult]:
         """What is left of the recovery of a folder if it is cut off; it is done, too."""
-        cuts = self.ground.cut(left.folders, recover)
+        cuts = self.ground.cut(left.folders, recover_workspace)
         self.again += len(cuts.before)
         self._look(left)
         for at, every in enumerate([*cuts.before, cuts.after], 1):
             for seen in every:
-                yield Left(f"{left.when}, then {at} of the recovery", seen, left.acknowledged)
+                yield CutResult(f"{left.when}, then {at} of the recovery", seen, left.acknowledged)
 
-    def _look(self, left: Left) -> None:
+    def _look(self, left: CutResult) -> None:
         """Look at what a recovery has made of a folder."""
         lost = [f"{path} is lost" for path in self.cast.lost(self.ground.files(left.folders))]
         found = [*lost, *self._amiss(acknowledged=left.acknowledged)]
@@ -175,15 +175,15 @@ class Bench:
         if found != "after" and (acknowledged or found != "before"):
             return [f"acknowledged {acknowledged}: {found}"]
         reply, repeated = (self.cast.take(workspace, self._token, ids) for ids in (LATER, 2 * LATER))
-        told = reply == self._reply if found == "after" else reply["accepted"] and reply != self._reply
+        answer = reply == self._reply if found == "after" else reply["accepted"] and reply != self._reply
         now = self._judged(workspace)
         return [
-            *([] if told else [f"{found}, the same call was answered {reply}"]),
+            *([] if answer else [f"{found}, the same call was answered {reply}"]),
             *([] if repeated == reply else [f"{found}, then answered otherwise: {repeated}"]),
             *([] if now == "after" else [f"{found}, then {now}"]),
         ]
 
     def _judged(self, workspace: Workspace) -> str:
         there = self.ground.files(self.ground.there())
-        lying = list(unfinished(there))
+        lying = list(find_leftovers(there))
         return f"unfinished: {lying}" if lying else self.cast.judged(workspace, there)

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import jsonschema_rs
 
-from helpers.replies import leaves
-from helpers.servers import Told
+from helpers.replies import list_leaves
+from helpers.servers import ToolAnswer
 
 OPEN: Final[Mapping[str, tuple[str, ...]]] = {
     # typed from the source and the rulings; Expecto in GATHER_EDITING needs a plan.md
@@ -38,24 +38,24 @@ ALWAYS: Final = {
 REFUSED: Final = {"code", "why", "next"}
 
 
-def unruled(told: Told, schema: Mapping[str, Any]) -> list[str]:
+def find_broken_spell_rules(answer: ToolAnswer, schema: Mapping[str, Any]) -> list[str]:
     """What is not as ruled about a reply from inside a project."""
-    reply = told.reply
-    wanted = ALWAYS | (REFUSED if told.failed else set())
+    reply = answer.reply
+    wanted = ALWAYS | (REFUSED if answer.failed else set())
     found = [f"{name} is missing" for name in sorted(wanted - set(reply))]
     found += [f"{name} does not belong here" for name in sorted(set(reply) - wanted - {"sub_state"})]
-    found += [f"the text lacks {leaf!a}" for leaf in leaves(reply) if leaf not in told.text]
+    found += [f"the text lacks {leaf!a}" for leaf in list_leaves(reply) if leaf not in answer.text]
     found += [error.message for error in jsonschema_rs.iter_errors(dict(schema), reply)]
-    return found or list(_odd(told))
+    return found or list(_odd(answer))
 
 
-def _odd(told: Told) -> Iterator[str]:
-    reply = told.reply
+def _odd(answer: ToolAnswer) -> Iterator[str]:
+    reply = answer.reply
     if reply["state"] not in OPEN or reply["phase"] not in PHASES:
         yield f"it stands in {reply['state']}, {reply['phase']}"
     if not (reply["message_to_user"].strip() and reply["instructions_to_coding_agent"].strip()):
         yield "it says nothing"
-    if told.failed and [call["tool"] for call in reply["next"]] != [w.lower() for w in reply["options"]]:
+    if answer.failed and [call["tool"] for call in reply["next"]] != [w.lower() for w in reply["options"]]:
         yield f"{reply['next']} for {reply['options']}"
-    if told.failed and not (reply["why"]["rule"] and reply["code"]):
+    if answer.failed and not (reply["why"]["rule"] and reply["code"]):
         yield f"it gives no reason: {reply['why']}"

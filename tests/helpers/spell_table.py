@@ -30,7 +30,7 @@ from handrail.runtime.world import World
 from handrail.stores.files.disk import DiskWorkspace
 from handrail.stores.files.file_runs import FileRuns
 from handrail.workflows.load import load_workflow
-from helpers.turns import KEY, NOW, HandClock
+from helpers.turns import KEY, NOW, ManualClock
 
 TABLE: Final = Path(__file__).resolve().parent.parent / "mcp" / "spells" / "expected.csv"
 HOME: Final = Path(handrail.__file__).parent / "workflows" / "library" / "spells" / "spells"
@@ -119,50 +119,50 @@ class Line(NamedTuple):
         return f"{self.state} + {self.spell} [{self.files}] [{self.context}]"
 
 
-def lines() -> list[Line]:
+def read_lines() -> list[Line]:
     """The table without its head."""
     with TABLE.open(encoding="utf-8", newline="") as file:
         return [Line(*row) for row in csv.reader(file)][1:]
 
 
-def spells() -> Workflow:
+def load_spells() -> Workflow:
     """The workflow as it comes with Handrail."""
     found = load_workflow(read_source(HOME / "workflow.yaml", "spells"), lambda _: None)
     assert found.workflow, found.problems
     return found.workflow
 
 
-def laid_out(files: str) -> dict[str, bytes]:
+def build_files(files: str) -> dict[str, bytes]:
     """The files of a situation, by path."""
     found = {}
-    for name in words(files):
+    for name in split_cell(files):
         path, text = FILES[name]
-        found[path] = template(path) if text is None else text.encode()
+        found[path] = read_template(path) if text is None else text.encode()
     return found
 
 
-def words(cell: str) -> list[str]:
+def split_cell(cell: str) -> list[str]:
     """What a cell lists."""
     return [] if cell == "-" else cell.split(" ")
 
 
-def template(path: str) -> bytes:
+def read_template(path: str) -> bytes:
     """What a file is made from; some are made empty."""
     file = HOME / path
     return file.read_bytes() if file.exists() else b""
 
 
-def context(cell: str) -> dict[str, str]:
+def parse_context(cell: str) -> dict[str, str]:
     """The context of the state file."""
-    pairs = (word.split("=") for word in words(cell))
+    pairs = (word.split("=") for word in split_cell(cell))
     return {CONTEXT[short]: state for short, state in pairs}
 
 
-def left(before: Mapping[str, bytes], effects: str) -> dict[str, bytes]:
+def apply_effects(before: Mapping[str, bytes], effects: str) -> dict[str, bytes]:
     """The files as these effects leave them."""
     after = dict(before)
     folder = ""
-    for word in words(effects):
+    for word in split_cell(effects):
         if ">" in word:
             path, _, folder = word.partition(">")
             after[f"{folder}/{path}"] = after.pop(path)
@@ -176,12 +176,12 @@ def left(before: Mapping[str, bytes], effects: str) -> dict[str, bytes]:
         else:
             path = word.removeprefix("+")
             assert path not in after, f"{path} is there already"
-            after[path] = template(path)
+            after[path] = read_template(path)
     return after
 
 
 @dataclass(slots=True)
-class Scene:
+class SpellScene:
     """A project in the situation of a line."""
 
     root: Path
@@ -191,7 +191,7 @@ class Scene:
     def __post_init__(self) -> None:
         """Lay it out: real files, and a state file that somebody brought."""
         self.root.mkdir(parents=True)
-        for path, data in {**laid_out(self.line.files), "state.json": self.state_file()}.items():
+        for path, data in {**build_files(self.line.files), "state.json": self.state_file()}.items():
             file = self.task / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
@@ -206,7 +206,7 @@ class Scene:
         history = [{"timestamp": "2026-02-28T09:00:00Z", "transition": "A → B", "trigger": "Lumos"}]
         document = {
             "current_state": self.line.state,
-            "context": context(self.line.context),
+            "context": parse_context(self.line.context),
             "history": history,
             "team": "blue",
         }
@@ -218,7 +218,7 @@ class Scene:
         runs = FileRuns(disk, StateFile(), folder.new_run, folder.origin, self.workflow.states)
         return World(
             runs,
-            HandClock(),
+            ManualClock(),
             RandomIds(),
             LocalFeed(),
             KEY,
@@ -312,12 +312,12 @@ class Scene:
                 "note": "as agreed",
             }
             document["current_state"] = line.next
-            document["context"] = context(line.after)
+            document["context"] = parse_context(line.after)
             document["history"].append(entry)
         found = json.loads((self.task / "state.json").read_bytes())
         if found != document:
             yield f"state.json: {found} instead of {document}"
-        expected, files = left(laid_out(line.files), line.effects), self.files()
+        expected, files = apply_effects(build_files(line.files), line.effects), self.files()
         for path in sorted(expected.keys() | files.keys()):
             if expected.get(path) != files.get(path):
                 yield f"{path}: {files.get(path)!r} instead of {expected.get(path)!r}"

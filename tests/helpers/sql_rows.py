@@ -7,7 +7,7 @@ from handrail.stores.sql.runs import SqliteRuns
 TABLES = ("settings", "definitions", "projects", "runs", "steps", "artifacts", "events", "replies")
 
 
-def everything(runs: SqliteRuns) -> dict[str, list[tuple[Any, ...]]]:
+def read_all_rows(runs: SqliteRuns) -> dict[str, list[tuple[Any, ...]]]:
     """Every row of every table."""
     ask = runs.database.reader().execute
     named = [name for (name,) in ask("SELECT name FROM sqlite_schema WHERE type = 'table'")]
@@ -15,12 +15,12 @@ def everything(runs: SqliteRuns) -> dict[str, list[tuple[Any, ...]]]:
     return {name: ask(f"SELECT * FROM {name}").fetchall() for name in named}  # noqa: S608 - names of our tables
 
 
-def changed(before: dict[str, list[Any]], after: dict[str, list[Any]]) -> list[str]:
+def list_changed_tables(before: dict[str, list[Any]], after: dict[str, list[Any]]) -> list[str]:
     """The tables that are not as they were."""
     return [name for name in before if before[name] != after[name]]
 
 
-def unsound(runs: SqliteRuns, run: str) -> list[str]:
+def find_unsound_rows(runs: SqliteRuns, run: str) -> list[str]:
     """What does not fit together among the rows of a run that moves with every turn."""
     ask = runs.database.reader().execute
     stored = runs.load(run)

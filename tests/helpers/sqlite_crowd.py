@@ -30,10 +30,10 @@ from handrail.stores.sql.runs import SqliteRuns
 from handrail.stores.sql.schema import Execute
 from handrail.stores.sql.sqlite import SqliteDatabase, SqliteFaults
 from helpers.crash import prepare_to_fork
-from helpers.stores import begun, followed
-from helpers.turns import ENDLESS, Desk, pinned
+from helpers.stores import build_first_turn, build_next_turn
+from helpers.turns import ENDLESS, TurnHarness, load_pinned
 
-Told: TypeAlias = dict[str, Any]
+ProcessReport: TypeAlias = dict[str, Any]
 KILLS: Final = 16
 _PEOPLE: Final = 4
 
@@ -72,21 +72,21 @@ STORES: Final[dict[str, Callable[[Path], SqliteRuns]]] = {
 }
 
 
-def together(count: int, work: Callable[[int], Told]) -> list[Told]:
+def run_together(count: int, work: Callable[[int], ProcessReport]) -> list[ProcessReport]:
     """What each of so many processes tells; they begin at once."""
     gate, go = os.pipe()
     ends = [_forked(number, work, (gate, go)) for number in range(count)]
     os.close(gate)
     os.close(go)
-    told = []
+    answer = []
     for child, end in ends:
         with os.fdopen(end) as said:
-            told.append(json.loads(said.read() or '{"error": "it died"}'))
+            answer.append(json.loads(said.read() or '{"error": "it died"}'))
         os.waitpid(child, 0)
-    return told
+    return answer
 
 
-def _forked(number: int, work: Callable[[int], Told], pipe: tuple[int, int]) -> tuple[int, int]:
+def _forked(number: int, work: Callable[[int], ProcessReport], pipe: tuple[int, int]) -> tuple[int, int]:
     end, mine = os.pipe()
     child = os.fork()
     if child:
@@ -95,14 +95,14 @@ def _forked(number: int, work: Callable[[int], Told], pipe: tuple[int, int]) -> 
     os.close(pipe[1])
     os.read(pipe[0], 1)
     try:
-        told = work(number)
+        answer = work(number)
     except (Fault, sqlite3.Error, KeyError, ValueError, OSError) as error:
-        told = {"error": f"{type(error).__name__}: {error}"}
-    os.write(mine, json.dumps(told).encode())
+        answer = {"error": f"{type(error).__name__}: {error}"}
+    os.write(mine, json.dumps(answer).encode())
     os._exit(0)
 
 
-def opening(file: Path, number: int) -> Told:
+def open_together(file: Path, number: int) -> ProcessReport:
     """One of many that open a new file at the same time."""
     store = STORES["real"](file)
     key = store.load_token_key().hex()
@@ -110,49 +110,49 @@ def opening(file: Path, number: int) -> Told:
     return {"key": key, "number": number}
 
 
-def contending(file: Path, run: str, last: int, kind: str, number: int) -> Told:
+def contend_for_run(file: Path, run: str, last: int, kind: str, number: int) -> ProcessReport:
     """One of many that move the same run with tokens, until it has come to its last revision."""
     runs = STORES[kind](file)
-    desk = Desk(runs)
-    desk.ids.nonces = number << 32
-    world, accepted = desk.world, list[int]()
+    harness = TurnHarness(runs)
+    harness.ids.nonces = number << 32
+    world, accepted = harness.world, list[int]()
     call = Call(run, Event("go"), only_if=lambda stored: stored.revision < last)
-    said: Told = dict(recover_run(world, run, desk.render))
+    said: ProcessReport = dict(recover_run(world, run, harness.render))
     while said["revision"] < last:
-        said = dict(take_turn(world, replace(call, token=said["token"]), desk.render))
+        said = dict(take_turn(world, replace(call, token=said["token"]), harness.render))
         if said["status"] == "ok":
             accepted.append(said["revision"])
         elif said["code"] in {RefusalCode.SUPERSEDED, RefusalCode.ALREADY_USED}:
-            said = dict(recover_run(world, run, desk.render))
+            said = dict(recover_run(world, run, harness.render))
     runs.database.close()
     return {"accepted": accepted}
 
 
-def saturating(file: Path, seconds: float, round_: int, number: int) -> Told:
+def saturate_store(file: Path, seconds: float, round_: int, number: int) -> ProcessReport:
     """One of many that save turns of runs of their own, without a pause; when each was saved."""
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, -10)
     runs = STORES["real"](file)
-    turn = begun(str(UUID(int=(round_ << 32) + number)))
+    turn = build_first_turn(str(UUID(int=(round_ << 32) + number)))
     times = [time.monotonic()]
     while runs.commit(turn) and times[-1] < times[0] + seconds:
         times.append(time.monotonic())
-        turn = followed(get_run_after(turn))
+        turn = build_next_turn(get_run_after(turn))
     runs.database.close()
     return {"times": times}
 
 
-def writing(file: Path, mine: int, number: int) -> None:
+def write_forever(file: Path, mine: int, number: int) -> None:
     """Move a run of its own for ever, and say each revision once it is acknowledged."""
-    desk = Desk(STORES["real"](file))
-    desk.ids.runs = number << 32
-    said = desk.start(pinned(ENDLESS))
+    harness = TurnHarness(STORES["real"](file))
+    harness.ids.runs = number << 32
+    said = harness.start(load_pinned(ENDLESS))
     while True:
         os.write(mine, f"{said['run']} {said['revision']}\n".encode())
-        said = desk.send(said["run"], "go")
+        said = harness.send(said["run"], "go")
 
 
-def killed(file: Path) -> dict[str, int]:
+def kill_writers(file: Path) -> dict[str, int]:
     """Kill writers in the middle of their work, each at another point; what each run was last heard to be."""
     heard: dict[str, int] = {}
     living = [_writer(file, number) for number in range(_PEOPLE)]
@@ -183,7 +183,7 @@ def _writer(file: Path, number: int) -> tuple[int, Any]:
         os.close(mine)
         return child, os.fdopen(end)
     os.close(end)
-    writing(file, mine, number)
+    write_forever(file, mine, number)
     os._exit(1)
 
 
@@ -193,13 +193,13 @@ def main(words: Sequence[str]) -> object:
     path = Path(file)
     match what, rest:
         case "open", [count]:
-            return together(int(count), partial(opening, path))
+            return run_together(int(count), partial(open_together, path))
         case "contend", [count, run, last, kind]:
-            return together(int(count), partial(contending, path, run, int(last), kind))
+            return run_together(int(count), partial(contend_for_run, path, run, int(last), kind))
         case "saturate", [count, seconds, round_]:
-            return together(int(count), partial(saturating, path, float(seconds), int(round_)))
+            return run_together(int(count), partial(saturate_store, path, float(seconds), int(round_)))
         case "kill", []:
-            return killed(path)
+            return kill_writers(path)
         case _:
             raise ValueError(words)
 

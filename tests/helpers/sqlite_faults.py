@@ -24,15 +24,15 @@ from handrail.stores.sql.runs import SqliteRuns
 from handrail.stores.sql.sqlite import SqliteDatabase
 from helpers import faulty_disk
 from helpers.crash import digest_folder, prepare_to_fork
-from helpers.sql_rows import unsound
-from helpers.turns import ENDLESS, Desk, pinned
+from helpers.sql_rows import find_unsound_rows
+from helpers.turns import ENDLESS, TurnHarness, load_pinned
 
 BEFORE: Final = 3
 """The revision that the run is at before the turn."""
 
 
 @dataclass
-class Bench:
+class FaultBench:
     """A folder to break things in, and what came of it."""
 
     folder: Path
@@ -55,62 +55,62 @@ class Bench:
 
     def whole(self) -> None:
         """Nothing is broken."""
-        faulty_disk.arm(self.control, 0)
+        faulty_disk.arm_fault(self.control, 0)
 
     def counted(self, work: Callable[[], str], kinds: Sequence[str] = faulty_disk.KINDS) -> int:
         """How many calls the work makes when nothing is broken."""
-        faulty_disk.arm(self.control, 0, kinds=kinds)
-        child(work)
-        return faulty_disk.calls(self.control)
+        faulty_disk.arm_fault(self.control, 0, kinds=kinds)
+        run_in_child(work)
+        return faulty_disk.read_call_count(self.control)
 
 
-def child(work: Callable[[], str]) -> str:
+def run_in_child(work: Callable[[], str]) -> str:
     """What the work tells, done in a process of its own; nothing if that was killed first."""
     end, mine = os.pipe()
     process = os.fork()
     if process:
         os.close(mine)
         with os.fdopen(end) as said:
-            told = said.read()
+            answer = said.read()
         os.waitpid(process, 0)
-        return told
+        return answer
     os.close(end)
     try:
-        told = work()
+        answer = work()
     except (OSError, sqlite3.Error, Fault) as error:
-        told = f"{type(error).__name__}: {error}"
-    os.write(mine, told.encode())
+        answer = f"{type(error).__name__}: {error}"
+    os.write(mine, answer.encode())
     os._exit(0)
 
 
-def one_turn(bench: Bench, *, again: bool = False) -> str:
+def take_one_turn(bench: FaultBench, *, again: bool = False) -> str:
     """Open, and take a turn; `again`: after a fault, once more with nothing broken."""
     try:
         runs = SqliteRuns(SqliteDatabase(bench.file))
     except Fault as fault:
         return f"not opened {type(fault).__name__}"
-    desk = Desk(runs)
+    harness = TurnHarness(runs)
     call = Call(bench.run, Event("go"))
     try:
-        said: dict[str, Any] = dict(take_turn(desk.world, call, desk.render))
-        told = f"ok {said['revision']}"
+        said: dict[str, Any] = dict(take_turn(harness.world, call, harness.render))
+        answer = f"ok {said['revision']}"
     except Fault as fault:
-        told = f"refused {type(fault).__name__}"
+        answer = f"refused {type(fault).__name__}"
         if again:
             bench.whole()
-            told += f", then {_once_more(desk, call)}"
-    return told
+            answer += f", then {_once_more(harness, call)}"
+    return answer
 
 
-def _once_more(desk: Desk, call: Call) -> str:
+def _once_more(harness: TurnHarness, call: Call) -> str:
     """What comes of the same call with nothing broken; a process that doubts its disk takes none."""
     try:
-        return str(take_turn(desk.world, call, desk.render)["revision"])
+        return str(take_turn(harness.world, call, harness.render)["revision"])
     except SyncFailed:
         return "no more"
 
 
-def opened(bench: Bench) -> str:
+def open_and_close(bench: FaultBench) -> str:
     """Open, look, and close."""
     runs = SqliteRuns(SqliteDatabase(bench.file))
     stored = runs.load(bench.run) if bench.run else None
@@ -118,7 +118,7 @@ def opened(bench: Bench) -> str:
     return f"at {stored.revision if stored else 0}"
 
 
-def inspect(bench: Bench, point: str, said: str) -> int:
+def inspect_store(bench: FaultBench, point: str, said: str) -> int:
     """Note what is wrong with the store as it was left; `said` is what was acknowledged. The revision.
 
     Four of five kills leave the same bytes as an earlier one. These files are not opened again.
@@ -130,13 +130,13 @@ def inspect(bench: Bench, point: str, said: str) -> int:
     return bench.revisions[left]
 
 
-def _inspect_files(bench: Bench, point: str, said: str) -> int:
+def _inspect_files(bench: FaultBench, point: str, said: str) -> int:
     runs = SqliteRuns(SqliteDatabase(bench.file))
     stored = runs.load(bench.run)
     revision = stored.revision if stored else 0
     if revision not in ({BEFORE + 1} if said.startswith("ok") else {BEFORE, BEFORE + 1}):
         bench.wrong.append(f"{point}: at {revision} after {said!r}")
-    bench.wrong += [f"{point}: {found}" for found in unsound(runs, bench.run)]
+    bench.wrong += [f"{point}: {found}" for found in find_unsound_rows(runs, bench.run)]
     check = runs.database.reader().execute("PRAGMA integrity_check").fetchall()
     if check != [("ok",)]:
         bench.wrong.append(f"{point}: {check}")
@@ -144,44 +144,44 @@ def _inspect_files(bench: Bench, point: str, said: str) -> int:
     return revision
 
 
-def prepared(bench: Bench) -> None:
+def prepare_store(bench: FaultBench) -> None:
     """A store with a run, as it is while a server has it open: with a log that is not yet in the file."""
     bench.copied("empty")
     runs = SqliteRuns(SqliteDatabase(bench.file))
-    desk = Desk(runs)
-    bench.run = desk.start(pinned(ENDLESS))["run"]
+    harness = TurnHarness(runs)
+    bench.run = harness.start(load_pinned(ENDLESS))["run"]
     for _ in range(BEFORE - 1):
-        desk.send(bench.run, "go")
+        harness.send(bench.run, "go")
     shutil.copytree(bench.folder / "now", bench.folder / "start")
     runs.database.close()
 
 
-def killed_turn(bench: Bench) -> None:
+def kill_turn(bench: FaultBench) -> None:
     """Kill at every call of a turn, and from each state that leaves, at every call of the reopening."""
-    prepared(bench)
+    prepare_store(bench)
     bench.copied("start")
     seen: set[str] = set()
-    for k in range(1, bench.counted(lambda: one_turn(bench)) + 1):
+    for k in range(1, bench.counted(lambda: take_one_turn(bench)) + 1):
         bench.copied("start")
-        faulty_disk.arm(bench.control, k, kill=True)
-        said = child(lambda: one_turn(bench))
+        faulty_disk.arm_fault(bench.control, k, kill=True)
+        said = run_in_child(lambda: take_one_turn(bench))
         bench.whole()
         shutil.rmtree(bench.folder / "crashed", ignore_errors=True)
         shutil.copytree(bench.folder / "now", bench.folder / "crashed")
-        left = _shape(bench.folder / "crashed", inspect(bench, f"call {k}", said))
+        left = _shape(bench.folder / "crashed", inspect_store(bench, f"call {k}", said))
         if left not in seen:
             seen.add(left)
-            killed_reopening(bench, k, said)
+            kill_reopening(bench, k, said)
 
 
-def killed_reopening(bench: Bench, k: int, said: str) -> None:
+def kill_reopening(bench: FaultBench, k: int, said: str) -> None:
     bench.copied("crashed")
-    for k2 in range(1, bench.counted(lambda: opened(bench)) + 1):
+    for k2 in range(1, bench.counted(lambda: open_and_close(bench)) + 1):
         bench.copied("crashed")
-        faulty_disk.arm(bench.control, k2, kill=True)
-        child(lambda: opened(bench))
+        faulty_disk.arm_fault(bench.control, k2, kill=True)
+        run_in_child(lambda: open_and_close(bench))
         bench.whole()
-        inspect(bench, f"call {k}, then {k2}", said)
+        inspect_store(bench, f"call {k}, then {k2}", said)
 
 
 def _shape(folder: Path, revision: int) -> str:
@@ -191,92 +191,92 @@ def _shape(folder: Path, revision: int) -> str:
     return f"{names} {hashlib.sha256(data).hexdigest()} {revision}"
 
 
-def killed_opening(bench: Bench) -> None:
+def kill_opening(bench: FaultBench) -> None:
     """Kill at every call of making a new store; the next one to open it finishes the work."""
     bench.copied("empty")
-    for k in range(1, bench.counted(lambda: opened(bench)) + 1):
+    for k in range(1, bench.counted(lambda: open_and_close(bench)) + 1):
         bench.copied("empty")
-        faulty_disk.arm(bench.control, k, kill=True)
-        child(lambda: opened(bench))
+        faulty_disk.arm_fault(bench.control, k, kill=True)
+        run_in_child(lambda: open_and_close(bench))
         bench.whole()
         bench.points += 1
         runs = SqliteRuns(SqliteDatabase(bench.file))
-        if Desk(runs).start(pinned(ENDLESS))["status"] != "ok":
+        if TurnHarness(runs).start(load_pinned(ENDLESS))["status"] != "ok":
             bench.wrong.append(f"call {k}: no run can be started")
         runs.database.close()
 
 
-def failing(bench: Bench, number: int, kind: str, *, lasting: bool = False) -> None:
+def fail_calls(bench: FaultBench, number: int, kind: str, *, lasting: bool = False) -> None:
     """Let every call of this kind fail, once or from then on; what the caller was told each time."""
-    prepared(bench)
+    prepare_store(bench)
     bench.copied("start")
     kinds = (kind,)
-    for k in range(1, bench.counted(lambda: one_turn(bench), kinds) + 1):
+    for k in range(1, bench.counted(lambda: take_one_turn(bench), kinds) + 1):
         bench.copied("start")
-        faulty_disk.arm(bench.control, k, errno=number, kinds=kinds, lasting=lasting)
-        said = child(lambda: one_turn(bench, again=not lasting))
+        faulty_disk.arm_fault(bench.control, k, errno=number, kinds=kinds, lasting=lasting)
+        said = run_in_child(lambda: take_one_turn(bench, again=not lasting))
         bench.whole()
         bench.told.append(said)
-        inspect(bench, f"{kind} {k}", said if said.startswith("ok") else "")
+        inspect_store(bench, f"{kind} {k}", said if said.startswith("ok") else "")
 
 
-def fsyncs(bench: Bench) -> None:
+def count_fsyncs(bench: FaultBench) -> None:
     """Count what the disk confirms while turns are taken on a store that is open."""
-    prepared(bench)
-    desk = Desk(runs := SqliteRuns(SqliteDatabase(bench.file)))
-    desk.send(bench.run, "go")
-    faulty_disk.arm(bench.control, 0, kinds=("fsync",))
+    prepare_store(bench)
+    harness = TurnHarness(runs := SqliteRuns(SqliteDatabase(bench.file)))
+    harness.send(bench.run, "go")
+    faulty_disk.arm_fault(bench.control, 0, kinds=("fsync",))
     for _ in range(3):
-        desk.send(bench.run, "go")
-    bench.told.append(f"3 turns, {faulty_disk.calls(bench.control)} fsyncs")
-    faulty_disk.arm(bench.control, 0, kinds=("fsync",))
+        harness.send(bench.run, "go")
+    bench.told.append(f"3 turns, {faulty_disk.read_call_count(bench.control)} fsyncs")
+    faulty_disk.arm_fault(bench.control, 0, kinds=("fsync",))
     with runs.database.batch_commits():
         for _ in range(3):
-            desk.send(bench.run, "go")
-        bench.told.append(f"3 together, {faulty_disk.calls(bench.control)} fsyncs yet")
-    bench.told.append(f"then {faulty_disk.calls(bench.control)}")
+            harness.send(bench.run, "go")
+        bench.told.append(f"3 together, {faulty_disk.read_call_count(bench.control)} fsyncs yet")
+    bench.told.append(f"then {faulty_disk.read_call_count(bench.control)}")
     bench.points = 6
 
 
-def unconfirmed(bench: Bench) -> None:
+def refuse_confirmation(bench: FaultBench) -> None:
     """Let the disk not confirm turns taken together; the first two calls are for a log that begins anew."""
-    prepared(bench)
+    prepare_store(bench)
     bench.copied("start")
-    bench.told.append(child(lambda: _together(bench)))
+    bench.told.append(run_in_child(lambda: _together(bench)))
     bench.whole()
-    bench.points = inspect(bench, "together", "")
+    bench.points = inspect_store(bench, "together", "")
 
 
-def _together(bench: Bench) -> str:
-    desk = Desk(runs := SqliteRuns(SqliteDatabase(bench.file)))
+def _together(bench: FaultBench) -> str:
+    harness = TurnHarness(runs := SqliteRuns(SqliteDatabase(bench.file)))
     call = Call(bench.run, Event("go"))
-    faulty_disk.arm(bench.control, 3, errno=errno.EIO, kinds=("fsync",))
+    faulty_disk.arm_fault(bench.control, 3, errno=errno.EIO, kinds=("fsync",))
     try:
         with runs.database.batch_commits():
-            take_turn(desk.world, call, desk.render)
+            take_turn(harness.world, call, harness.render)
     except SyncFailed as fault:
         bench.whole()
-        return f"{fault.message.partition('`')[0]}, then {_once_more(desk, call)}"
+        return f"{fault.message.partition('`')[0]}, then {_once_more(harness, call)}"
     return "confirmed"
 
 
 def main(words: Sequence[str]) -> Iterator[tuple[str, object]]:
     """What was found."""
     what, folder = words
-    bench = Bench(Path(folder), Path(os.environ["FAULTS_CONTROL"]))
+    bench = FaultBench(Path(folder), Path(os.environ["FAULTS_CONTROL"]))
     (bench.folder / "empty").mkdir(mode=0o700)
     match what:
         case "killed turn":
-            killed_turn(bench)
+            kill_turn(bench)
         case "killed opening":
-            killed_opening(bench)
+            kill_opening(bench)
         case "fsyncs":
-            fsyncs(bench)
+            count_fsyncs(bench)
         case "unconfirmed":
-            unconfirmed(bench)
+            refuse_confirmation(bench)
         case _:
             name, kind, *lasting = what.split()
-            failing(bench, getattr(errno, name), kind, lasting=bool(lasting))
+            fail_calls(bench, getattr(errno, name), kind, lasting=bool(lasting))
     yield from {"points": bench.points, "wrong": bench.wrong, "told": bench.told}.items()
 
 

@@ -15,7 +15,7 @@ _SUMS: Final = ("folded", "summary_", "sqlite_")
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class StoreContents:
     """All tables."""
 
     tables: Mapping[str, Rows]
@@ -37,12 +37,12 @@ class Whole:
         return next(found, {})
 
 
-def whole(store: Path) -> Whole:
+def read_store_contents(store: Path) -> StoreContents:
     """What the store holds now."""
     with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as database:
         database.execute("BEGIN")
         names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return Whole({name: _rows(database, name) for name in names if not name.startswith(_SUMS)})
+        return StoreContents({name: _rows(database, name) for name in names if not name.startswith(_SUMS)})
 
 
 def _rows(database: sqlite3.Connection, table: str) -> Rows:
@@ -53,13 +53,13 @@ def _rows(database: sqlite3.Connection, table: str) -> Rows:
     return {tuple(row[n] for n in keys): dict(zip(names, row, strict=True)) for row in found}
 
 
-def changed(before: Whole, after: Whole) -> dict[str, int]:
+def list_changes(before: StoreContents, after: StoreContents) -> dict[str, int]:
     """What is different now, and how often: `+table`, `-table` or `table.column`; entries by their kind."""
     found = (change for name in after.tables for change in _changed(name, before, after))
     return dict(sorted(Counter(found).items()))
 
 
-def _changed(table: str, before: Whole, after: Whole) -> Iterator[str]:
+def _changed(table: str, before: StoreContents, after: StoreContents) -> Iterator[str]:
     old, new = before.tables[table], after.tables[table]
     for key in old.keys() | new.keys():
         if key not in new:
@@ -75,6 +75,8 @@ EXPIRED: Final = {"+error_occurred": 1, "+token_expired": 1, "+token_generated":
 FRESH: Final = {"+token_generated": 1, "steps.token": 1}
 
 
-def seen(before: Whole, after: Whole) -> dict[str, int]:
+def list_visible_changes(before: StoreContents, after: StoreContents) -> dict[str, int]:
     """The same without the stamp of activity: any call on a run may set it."""
-    return {change: count for change, count in changed(before, after).items() if change != "runs.active_at"}
+    return {
+        change: count for change, count in list_changes(before, after).items() if change != "runs.active_at"
+    }

@@ -26,7 +26,7 @@ from handrail.stores.sql.postgres.pg_runs import PgRuns
 from handrail.stores.sql.runs import SqliteRuns
 from handrail.stores.sql.sqlite import SqliteDatabase
 from handrail.stores.sql.summaries import SqlMeasures
-from helpers.history import history, played
+from helpers.history import create_history, open_sample_store
 from tools.sample_store import OUTPUTS, CountedIds, SetClock
 
 NOON: Final = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -36,7 +36,7 @@ Place = Callable[[str], StoreLocation]
 
 
 @dataclass(frozen=True, slots=True)
-class Full:
+class FullStore:
     """A store with something in every table; a run that is open, and the token that its agent holds."""
 
     path: Path
@@ -44,9 +44,9 @@ class Full:
     token: str
 
 
-def full(path: Path) -> Full:
-    history(path)
-    with played(path) as play:
+def create_full_store(path: Path) -> FullStore:
+    create_history(path)
+    with open_sample_store(path) as play:
         assert isinstance(play.world.ids, CountedIds)
         play.clock.at, play.world.ids.given = NOON, 100
         grant = Grant("ada", frozenset({AccessScope.READ}), frozenset({"shop"}))
@@ -55,38 +55,38 @@ def full(path: Path) -> Full:
         SqlMeasures(play.database).fold()
         run = play.start("To go on", project="/home/ada/writer")
         play.walk(run, 1)
-        return Full(path, run, play.tokens[run])
+        return FullStore(path, run, play.tokens[run])
 
 
-def copied(
-    source: StoreLocation, target: StoreLocation, told: ProgressCountCallback = lambda *_: None
+def run_copy(
+    source: StoreLocation, target: StoreLocation, answer: ProgressCountCallback = lambda *_: None
 ) -> CopyResult:
-    return copy_store(source, target, told)
+    return copy_store(source, target, answer)
 
 
-class Stopped(Exception):  # noqa: N818 - somebody does it
+class CopyStopped(Exception):  # noqa: N818 - somebody does it
     pass
 
 
-def stopped(at: int) -> ProgressCountCallback:
+def stop_at_report(at: int) -> ProgressCountCallback:
     """Stops the copy when it tells of itself for the k-th time."""
-    told = iter(range(1, 1000))
+    answer = iter(range(1, 1000))
 
     def stop(*_: object) -> None:
-        if next(told) == at:
-            raise Stopped
+        if next(answer) == at:
+            raise CopyStopped
 
     return stop
 
 
 def stop_copy(source: StoreLocation, target: StoreLocation, at: int = 3) -> None:
     """Leave an unfinished copy."""
-    with suppress(Stopped):
-        copied(source, target, stopped(at))
+    with suppress(CopyStopped):
+        run_copy(source, target, stop_at_report(at))
         raise AssertionError("the copy was not stopped")
 
 
-def rows(where: StoreLocation) -> Rows:
+def read_rows(where: StoreLocation) -> Rows:
     """Every row of every table there is, by its columns' names in order."""
     if isinstance(where, DatabaseUrl):
         with psycopg.connect(where.url) as asked:
@@ -105,7 +105,7 @@ def _all(asked: Any, tables: str) -> Rows:  # noqa: ANN401 - of either kind
     return found
 
 
-def indexes(where: StoreLocation) -> dict[str, str]:
+def read_indexes(where: StoreLocation) -> dict[str, str]:
     """What every index of a store is made with, by its name."""
     if isinstance(where, DatabaseUrl):
         with psycopg.connect(where.url) as asked:
@@ -115,12 +115,12 @@ def indexes(where: StoreLocation) -> dict[str, str]:
         return dict(file.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'index'").fetchall())
 
 
-def damages(where: StoreLocation) -> list[Damage]:
+def find_damage(where: StoreLocation) -> list[Damage]:
     with open_store(where) as store:
         return list(store.maintenance.check())
 
 
-def went_on(where: StoreLocation, held: Full, step: int = 1) -> Reply:
+def continue_run(where: StoreLocation, held: FullStore, step: int = 1) -> Reply:
     """What an agent is told that hands in its next step in this store, with the token that it holds."""
     runs = SqliteRuns(SqliteDatabase(where)) if isinstance(where, Path) else PgRuns(PgDatabase(where))
     with closing(runs.database):
@@ -133,9 +133,9 @@ def went_on(where: StoreLocation, held: Full, step: int = 1) -> Reply:
 
 def _plain(outcome: Outcome) -> Reply:
     run = outcome.stored.run if outcome.stored else None
-    told = {"decision": type(outcome.decision).__name__, "code": getattr(outcome.decision, "code", "")}
+    answer = {"decision": type(outcome.decision).__name__, "code": getattr(outcome.decision, "code", "")}
     return {
-        **told,
+        **answer,
         "state": run.open[0].state if run and run.open else "",
         "revision": outcome.stored.revision if outcome.stored else 0,
         "token": next(iter((outcome.tokens or {}).values()), ""),

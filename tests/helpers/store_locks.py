@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from helpers.servers import Pipe, Place, until
+from helpers.servers import Pipe, Place, wait_until
 
 
 @contextmanager
-def held(at: Place) -> Iterator[Callable[[], bool]]:
+def lock_store(at: Place) -> Iterator[Callable[[], bool]]:
     """Keep everybody from writing to the store; whether somebody waits to."""
     with (
         at.store.with_name("handrail.db.service").open("rb+") as service,
@@ -30,14 +30,14 @@ def held(at: Place) -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
-def nobody_writes(at: Place) -> Iterator[None]:
+def block_writers(at: Place) -> Iterator[None]:
     """Hold up everybody who wants to write to the store, so that a call is under way until the block ends."""
     with Path(f"{at.store}.service").open("rb") as service:
         fcntl.flock(service, fcntl.LOCK_EX)
         yield
 
 
-def begun(at: Place, pipe: Pipe) -> None:
+def await_waiting_call(at: Place, pipe: Pipe) -> None:
     """Wait until the server has read the call that was sent, and waits for a turn to write.
 
     What it does of its own accord may wait too; so it is asked something else, which it reads after the call.
@@ -45,4 +45,4 @@ def begun(at: Place, pipe: Pipe) -> None:
     assert "result" in pipe.ask("tools/list")
     number = Path(f"{at.store}.queue").stat().st_ino
     queue = re.compile(rf" {pipe.process.pid} [0-9a-f]+:[0-9a-f]+:{number} ")
-    until(lambda: queue.search(Path("/proc/locks").read_text("ascii")) is not None, "a call that waits")
+    wait_until(lambda: queue.search(Path("/proc/locks").read_text("ascii")) is not None, "a call that waits")

@@ -31,9 +31,9 @@ from handrail.stores.files.file_runs import FileRuns
 from handrail.stores.sql.postgres.pg_runs import PgRuns
 from handrail.stores.sql.runs import SqliteRuns
 from helpers.memory_store import MemoryRuns
-from helpers.postgres import ours
-from helpers.sql_stores import new_store, postgresql
-from helpers.turns import NOW, ORIGIN, sqlite
+from helpers.postgres import join_run_server
+from helpers.sql_stores import create_store, open_postgresql
+from helpers.turns import NOW, ORIGIN, open_sqlite
 
 RUN: Final = "6b1c0b52-6d9c-4cf1-8a9b-0c5b8e8f0a01"
 OTHER: Final = "6b1c0b52-6d9c-4cf1-8a9b-0c5b8e8f0a02"
@@ -42,7 +42,7 @@ DEFINITION: Final = Definition(DIGEST, "paper", 1, b"the text")
 STATES: Final = ("draft", "review")
 
 
-class Place(Protocol):
+class StorePlace(Protocol):
     """Data of a store, empty at first; and what of `ports.Runs` is left to the store.
 
     `many`: it holds any number of runs; else one, which the empty id names too. `new` is what it loads of a
@@ -104,7 +104,7 @@ class SqlitePlace(WholePlace):
         self._opened: list[SqliteRuns] = []
 
     def open(self) -> Runs:
-        self._opened.append(sqlite(self._folder))
+        self._opened.append(open_sqlite(self._folder))
         return self._opened[-1]
 
     def close(self) -> None:
@@ -118,18 +118,18 @@ class PostgresqlPlace(WholePlace):
     nul = False
 
     def __init__(self, folder: Path) -> None:  # noqa: ARG002 - every place is made alike
-        self.url = new_store(ours())
+        self.url = create_store(join_run_server())
         self._opened: list[PgRuns] = []
 
     def open(self) -> Runs:
-        self._opened.append(postgresql(self.url))
+        self._opened.append(open_postgresql(self.url))
         return self._opened[-1]
 
     def close(self) -> None:
         """Close every store, and drop the database."""
         for runs in self._opened:
             runs.database.close()
-        ours().drop(self.url)
+        join_run_server().drop(self.url)
 
 
 class FilesPlace:
@@ -163,13 +163,13 @@ PLACES: Final[Mapping[str, type[MemoryPlace | SqlitePlace | PostgresqlPlace | Fi
 }
 
 
-def kept(place: Place, stored: StoredRun, looked: datetime | None = None) -> StoredRun:
+def load_after_look(place: StorePlace, stored: StoredRun, looked: datetime | None = None) -> StoredRun:
     """The run as a store of this place loads it, if somebody looked after it then."""
     active = looked if looked and place.looks else stored.active
     return replace(stored, tokens=stored.tokens if place.tokens else {}, active=active)
 
 
-def begun(run: str = RUN, /, **changes: Any) -> Turn:  # noqa: ANN401 - any field of a turn
+def build_first_turn(run: str = RUN, /, **changes: Any) -> Turn:  # noqa: ANN401 - any field of a turn
     there = Run(
         run,
         "paper",
@@ -197,7 +197,7 @@ def begun(run: str = RUN, /, **changes: Any) -> Turn:  # noqa: ANN401 - any fiel
     return replace(turn, **changes)
 
 
-def followed(stored: StoredRun, **changes: Any) -> Turn:  # noqa: ANN401 - any field of a turn
+def build_next_turn(stored: StoredRun, **changes: Any) -> Turn:  # noqa: ANN401 - any field of a turn
     """One more turn of a run: its open step is closed, and the next one opened."""
     run, (step,) = stored.run, stored.run.open
     number, state = step.number + 1, STATES[step.number % 2]
@@ -219,9 +219,9 @@ def followed(stored: StoredRun, **changes: Any) -> Turn:  # noqa: ANN401 - any f
     return replace(turn, **changes)
 
 
-def ended(stored: StoredRun, lifecycle: Lifecycle = Lifecycle.COMPLETED, **changes: Any) -> Turn:  # noqa: ANN401 - any field
+def build_last_turn(stored: StoredRun, lifecycle: Lifecycle = Lifecycle.COMPLETED, **changes: Any) -> Turn:  # noqa: ANN401 - any field
     return replace(
-        followed(stored),
+        build_next_turn(stored),
         **{
             "run": replace(stored.run, open=(), lifecycle=lifecycle),
             "tokens": {},
@@ -232,9 +232,9 @@ def ended(stored: StoredRun, lifecycle: Lifecycle = Lifecycle.COMPLETED, **chang
     )
 
 
-def heir(run: str, of: str, **changes: Any) -> Turn:  # noqa: ANN401 - any field of a turn
+def build_fork_turn(run: str, of: str, **changes: Any) -> Turn:  # noqa: ANN401 - any field of a turn
     """The first turn of a run that goes on from another one, with a step whose number that never had."""
-    first = begun(run)
+    first = build_first_turn(run)
     turn = replace(
         first,
         before=replace(first.before, origin=replace(ORIGIN, parent=of)),
@@ -246,24 +246,24 @@ def heir(run: str, of: str, **changes: Any) -> Turn:  # noqa: ANN401 - any field
     return replace(turn, **changes)
 
 
-def walked(runs: Runs, turns: int, run: str = RUN) -> StoredRun:
+def save_turns(runs: Runs, turns: int, run: str = RUN) -> StoredRun:
     """The run after so many turns, the first included; every one is saved."""
-    turn = begun(run)
+    turn = build_first_turn(run)
     assert runs.commit(turn)
     for _ in range(turns - 1):
-        turn = followed(get_run_after(turn))
+        turn = build_next_turn(get_run_after(turn))
         assert runs.commit(turn)
     return get_run_after(turn)
 
 
-def all_of(runs: Runs, run: str = RUN) -> tuple[object, ...]:
+def read_all(runs: Runs, run: str = RUN) -> tuple[object, ...]:
     """Everything a store tells of a run."""
     stored = runs.load(run)
     revision = stored.revision if stored else 0
     spent = tuple(runs.find_recorded_call(run, number) for number in range(revision + 1))
-    return stored, spent, journal(runs, run), runs.definition(DIGEST), runs.steps(run)
+    return stored, spent, read_journal(runs, run), runs.definition(DIGEST), runs.steps(run)
 
 
-def journal(runs: Runs, run: str = RUN) -> tuple[JournalEntry, ...]:
+def read_journal(runs: Runs, run: str = RUN) -> tuple[JournalEntry, ...]:
     """The whole journal of a run."""
     return runs.entries(run, 0, 100_000)

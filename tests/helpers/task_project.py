@@ -15,9 +15,9 @@ from handrail.stores.files.disk import DiskWorkspace
 from handrail.stores.files.file_runs import FileRuns
 from handrail.stores.sql.projection import SqlRunMirrors
 from handrail.stores.sql.sqlite import SqliteDatabase
-from helpers.cleanup import kept
-from helpers.turns import KEY, HandClock
-from helpers.workflows import workflow
+from helpers.cleanup import close_later
+from helpers.turns import KEY, ManualClock
+from helpers.workflows import load_valid_workflow
 
 TASKS = """
 workflow: tasks
@@ -58,7 +58,7 @@ texts:
 """
 
 
-def plain(outcome: Outcome) -> dict[str, Value]:
+def format_outcome(outcome: Outcome) -> dict[str, Value]:
     """What came of a call, as data."""
     refused = outcome.decision if isinstance(outcome.decision, Refused) else None
     stored = outcome.stored
@@ -74,21 +74,21 @@ def plain(outcome: Outcome) -> dict[str, Value]:
     }
 
 
-class Project:
+class TaskProject:
     """A project with a run in `.ai/task`, and the common store beside it."""
 
     def __init__(self, root: Path) -> None:
         self.project = root / "project"
         self.project.mkdir(exist_ok=True)
         (root / "store").mkdir(mode=0o700, exist_ok=True)
-        self.workflow = workflow(TASKS)
+        self.workflow = load_valid_workflow(TASKS)
         self.store = root / "store" / "handrail.db"
-        self.database = kept(SqliteDatabase(self.store))
+        self.database = close_later(SqliteDatabase(self.store))
         self.disk = DiskWorkspace(self.project, self.workflow.folder)
         folder = RunFolder(self.project, self.workflow)
         self.run = folder.new_run.id
         self.runs = FileRuns(self.disk, StateFile(), folder.new_run, folder.origin, self.workflow.states)
-        self.clock = HandClock()
+        self.clock = ManualClock()
         self.world = World(
             self.runs,
             self.clock,
@@ -103,7 +103,7 @@ class Project:
 
     def say(self, trigger: str, token: str = "", note: str = "") -> Mapping[str, Any]:
         by = Actor.PERSON if trigger == "again" else Actor.AGENT
-        return take_turn(self.world, Call("", Event(trigger, by=by, note=note), token=token), plain)
+        return take_turn(self.world, Call("", Event(trigger, by=by, note=note), token=token), format_outcome)
 
     def text(self, path: str) -> str:
         return (self.project / ".ai/task" / path).read_text("utf-8")

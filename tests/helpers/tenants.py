@@ -9,9 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from helpers.http_servers import FACES, Answered, Site, begun
-from helpers.program import PROGRAM, command
-from helpers.servers import HELLO, META, TOOL, Place, Told, note, place, told
+from helpers.http_servers import FACES, HttpAnswer, HttpServer, run_http_program
+from helpers.program import PROGRAM, run_command
+from helpers.servers import (
+    HELLO,
+    META,
+    TOOL,
+    Place,
+    ToolAnswer,
+    build_note_output,
+    create_place,
+    read_tool_answer,
+)
 
 ALPHA: Final = """
 workflow: alpha-only
@@ -28,16 +37,16 @@ ACCEPTS: Final = "application/json, text/event-stream"
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class TenantUser:
     """Somebody with a token; `heard` is everything that the server has said, to whomever."""
 
-    served: Site = field(repr=False)
+    served: HttpServer = field(repr=False)
     secret: str
     heard: list[str] = field(repr=False)
 
     def send(
         self, face: str, headers: Mapping[str, str], message: Mapping[str, Any] | None, method: str = "POST"
-    ) -> Answered:
+    ) -> HttpAnswer:
         """Send a message with these headers, and what every request has."""
         body = json.dumps(message).encode() if message else b""
         usual = {
@@ -63,11 +72,13 @@ class Person:
         assert found.pop("id") == 1, found
         return found
 
-    def call(self, face: str, tool: str, arguments: Mapping[str, Any], **meta: object) -> Told:
+    def call(self, face: str, tool: str, arguments: Mapping[str, Any], **meta: object) -> ToolAnswer:
         """What a tool answers."""
-        return told(self.ask(face, "tools/call", {"name": tool, "arguments": dict(arguments)}, **meta))
+        return read_tool_answer(
+            self.ask(face, "tools/call", {"name": tool, "arguments": dict(arguments)}, **meta)
+        )
 
-    def step(self, **arguments: Any) -> Told:  # noqa: ANN401 - also what is no argument
+    def step(self, **arguments: Any) -> ToolAnswer:  # noqa: ANN401 - also what is no argument
         """What the tool of the face `steps` answers."""
         return self.call("steps", TOOL, arguments)
 
@@ -86,18 +97,18 @@ class Person:
 
     def in_session(
         self, face: str, session: str, message: Mapping[str, Any] | None, how: str = "POST"
-    ) -> Answered:
+    ) -> HttpAnswer:
         """Send a message in a session."""
         headers = {"mcp-protocol-version": "2025-11-25", "mcp-session-id": session}
         return self.send(face, headers, message, how)
 
 
 @dataclass(frozen=True, slots=True)
-class Estate:
+class TenantServer:
     """The server, where it lives, and everything it has said."""
 
     at: Place
-    served: Site
+    served: HttpServer
     heard: list[str] = field(default_factory=list)
 
     @property
@@ -112,36 +123,42 @@ class Estate:
 
     def project_id(self, name: str) -> str:
         """The id of a project."""
-        found = {one["name"]: one["project_id"] for one in said(self.at, "project", "list")["projects"]}
+        found = {
+            one["name"]: one["project_id"] for one in run_json_command(self.at, "project", "list")["projects"]
+        }
         return str(found[name])
 
     def person(
         self, name: str, *projects: str, scopes: tuple[str, ...] = BOTH, expires: str = "1d"
-    ) -> Person:
+    ) -> TenantUser:
         """Somebody with a new token for these projects; without any, for all."""
-        return Person(
-            self.served, token(self.at, name, *projects, scopes=scopes, expires=expires)["secret"], self.heard
+        return TenantUser(
+            self.served,
+            create_token(self.at, name, *projects, scopes=scopes, expires=expires)["secret"],
+            self.heard,
         )
 
 
-def said(at: Place, *words: str | Path) -> dict[str, Any]:
+def run_json_command(at: Place, *words: str | Path) -> dict[str, Any]:
     """What a command over the store of this place prints as JSON."""
-    done = command(*words, "--store", at.store, "--json", cwd=at.folder)
+    done = run_command(*words, "--store", at.store, "--json", cwd=at.folder)
     assert done.status == 0, done.err
     return done.data
 
 
-def token(
+def create_token(
     at: Place, name: str, *projects: str, scopes: tuple[str, ...] = BOTH, expires: str = "1d"
 ) -> dict[str, Any]:
     """A new token, with its secret."""
     words = [word for scope in scopes for word in ("--scope", scope)]
     words += [word for project in projects for word in ("--project", project)]
-    found: dict[str, Any] = said(at, "token", "create", name, *words, "--expires", expires)["token"]
+    found: dict[str, Any] = run_json_command(at, "token", "create", name, *words, "--expires", expires)[
+        "token"
+    ]
     return found
 
 
-def repository(folder: Path, env: Mapping[str, str]) -> None:
+def create_repository(folder: Path, env: Mapping[str, str]) -> None:
     """Make a folder the one of a repository with a commit."""
     person = ("-c", "user.name=Somebody", "-c", "user.email=somebody@example.org")
     for words in (("init", "-q", "-b", "main"), (*person, "commit", "-q", "--allow-empty", "-m", "first")):
@@ -149,31 +166,31 @@ def repository(folder: Path, env: Mapping[str, str]) -> None:
 
 
 @contextmanager
-def estate(folder: Path) -> Iterator[Estate]:
+def run_tenant_server(folder: Path) -> Iterator[TenantServer]:
     """A server that asks for tokens, with two projects that are repositories."""
-    at = place(folder)
+    at = create_place(folder)
     for name in ("alpha", "beta"):
         root = folder / "srv" / f"{name}-root"
         (root / ".handrail" / "workflows").mkdir(parents=True)
         for file in (at.project / ".handrail" / "workflows").iterdir():
             (root / ".handrail" / "workflows" / file.name).write_bytes(file.read_bytes())
-        repository(root, at.env)
-        said(at, "project", "add", name, root)
+        create_repository(root, at.env)
+        run_json_command(at, "project", "add", name, root)
     own = folder / "srv" / "alpha-root" / ".handrail"
     (own / "workflows" / "alpha-only.yaml").write_text(ALPHA, "utf-8")
     for kind in ("agents", "guardrails"):
         (own / kind).mkdir()
     (own / "agents" / "alpha-hand.md").write_text("Work as they do in alpha.\n", "utf-8")
     (own / "guardrails" / "alpha-rule.md").write_text("Keep to the rules of alpha.\n", "utf-8")
-    token(at, "keeper", scopes=("admin",))
+    create_token(at, "keeper", scopes=("admin",))
     words = (str(PROGRAM), "serve", "--store", str(at.store), "--http", "127.0.0.1:0", "--auth", "token")
     git = {"GIT_AUTHOR_NAME": "S", "GIT_COMMITTER_NAME": "S", "EMAIL": "s@example.org"}
-    with begun(at, words, {**at.env, **git}, FACES) as served:
-        yield Estate(at, served)
+    with run_http_program(at, words, {**at.env, **git}, FACES) as served:
+        yield TenantServer(at, served)
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class TenantWork:
     """What somebody has done in a project: a run under way with its token, and one that is over."""
 
     run: str
@@ -184,14 +201,14 @@ class Work:
     plan: str
 
 
-def worked(person: Person, name: str) -> Work:
+def use_every_face(person: TenantUser, name: str) -> TenantWork:
     """Somebody uses every face; what they leave has the name in it."""
     first = person.step(template_name="walk", goal=f"the goal of {name}")
     kind = [{"type": "note", "title": f"Note of {name}", "content": f"Words of {name}."}]
-    moved = person.step(step_token=first.token, model_output_so_far=note(artifacts=kind))
+    moved = person.step(step_token=first.token, model_output_so_far=build_note_output(artifacts=kind))
     other = person.step(template_name="brief")
     made = [{"type": f"{name}-kind", "title": f"End of {name}", "content": f"More words of {name}."}]
-    person.step(step_token=other.token, model_output_so_far=note(artifacts=made))
+    person.step(step_token=other.token, model_output_so_far=build_note_output(artifacts=made))
     spell = person.call("spells", "accio", {})
     begins = {"project": name, "session": f"{name}-session", "skill": "collab-start"}
     skill = person.call("skills", "complete_skill", begins)
@@ -201,4 +218,4 @@ def worked(person: Person, name: str) -> Work:
         {"goal": {**GOAL, "scope": name, "title": f"keep the secret of {name}"}},
     )
     tokens = [str(one.reply["step_token"]) for one in (spell, skill, plan)]
-    return Work(first.run, moved.token, other.run, *tokens)
+    return TenantWork(first.run, moved.token, other.run, *tokens)

@@ -12,8 +12,17 @@ import psycopg
 import pytest
 
 from helpers.crash import TESTS
-from helpers.postgres import ADMIN, PROGRAMS, SECONDS, Failed, Server, await_end, private, programs
-from helpers.postgres_guard import processes
+from helpers.postgres import (
+    ADMIN,
+    PROGRAMS,
+    SECONDS,
+    PostgresError,
+    PostgresServer,
+    await_end,
+    find_programs,
+    run_private_server,
+)
+from helpers.postgres_guard import list_processes
 
 pytestmark = pytest.mark.unmeasured
 
@@ -31,8 +40,8 @@ def _tables(url: str) -> list[tuple[object, ...]]:
     return _ask(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
 
 
-def test_two_databases_do_not_see_each_other(postgres: Server, database: str) -> None:
-    with postgres.lent() as other:
+def test_two_databases_do_not_see_each_other(postgres: PostgresServer, database: str) -> None:
+    with postgres.lend_database() as other:
         _ask(database, "CREATE TABLE runs (id int)")
 
         assert (_tables(database), _tables(other)) == ([("runs",)], [])
@@ -46,8 +55,8 @@ def test_a_database_belongs_to_an_ordinary_role_and_sorts_by_bytes(database: str
     ) == [("handrail", False, "C", "C.UTF-8", "UTF8")]
 
 
-def test_a_database_is_dropped_while_somebody_is_connected_with_it(postgres: Server) -> None:
-    with postgres.lent() as url:
+def test_a_database_is_dropped_while_somebody_is_connected_with_it(postgres: PostgresServer) -> None:
+    with postgres.lend_database() as url:
         left = psycopg.connect(url)
     left.close()
 
@@ -56,7 +65,9 @@ def test_a_database_is_dropped_while_somebody_is_connected_with_it(postgres: Ser
     postgres.drop(url)
 
 
-def test_the_server_listens_on_its_socket_only_and_confirms_nothing_to_a_disk(postgres: Server) -> None:
+def test_the_server_listens_on_its_socket_only_and_confirms_nothing_to_a_disk(
+    postgres: PostgresServer,
+) -> None:
     names = ("listen_addresses", "unix_socket_directories", "max_connections", "fsync", "synchronous_commit")
     url = postgres.url("postgres", ADMIN)
 
@@ -70,7 +81,7 @@ def test_the_server_listens_on_its_socket_only_and_confirms_nothing_to_a_disk(po
     assert not postgres.folder.stat().st_mode & 0o077
 
 
-def test_no_process_of_the_server_is_root_even_if_the_tests_are(postgres: Server) -> None:
+def test_no_process_of_the_server_is_root_even_if_the_tests_are(postgres: PostgresServer) -> None:
     owners = set()
     for pid in postgres.processes():
         with suppress(FileNotFoundError):
@@ -81,8 +92,8 @@ def test_no_process_of_the_server_is_root_even_if_the_tests_are(postgres: Server
 
 
 def test_a_server_that_is_stopped_has_no_process_and_starts_with_what_it_had() -> None:
-    with private() as server:
-        url = server.fresh()
+    with run_private_server() as server:
+        url = server.create_database()
         _ask(url, "CREATE TABLE runs (id int)")
         server.stop()
         stopped = server.processes()
@@ -98,8 +109,8 @@ def test_a_server_that_is_stopped_has_no_process_and_starts_with_what_it_had() -
 
 
 def test_a_server_that_is_killed_starts_with_what_it_had_confirmed() -> None:
-    with private(fsync=True) as server:
-        url = server.fresh()
+    with run_private_server(fsync=True) as server:
+        url = server.create_database()
         _ask(url, "CREATE TABLE runs (id int)", "INSERT INTO runs VALUES (7)")
         with psycopg.connect(url) as open_still:
             open_still.execute("INSERT INTO runs VALUES (8)")
@@ -114,7 +125,7 @@ def test_a_server_that_is_killed_starts_with_what_it_had_confirmed() -> None:
 
 
 def test_a_server_that_is_killed_and_not_started_again_leaves_no_shared_memory() -> None:
-    with private() as server:
+    with run_private_server() as server:
         memory = (server.folder / "data" / "postmaster.pid").read_text().splitlines()[6].split()[1]
         server.kill()
         assert memory in _shared_memory()
@@ -126,30 +137,32 @@ def _shared_memory() -> list[str]:
     return [line.split()[1] for line in Path("/proc/sysvipc/shm").read_text().splitlines()]
 
 
-def test_a_dump_is_restored_into_another_database(postgres: Server, database: str, tmp_path: Path) -> None:
+def test_a_dump_is_restored_into_another_database(
+    postgres: PostgresServer, database: str, tmp_path: Path
+) -> None:
     _ask(database, "CREATE TABLE runs (id int)", "INSERT INTO runs VALUES (7)")
     postgres.dump(database, tmp_path / "dump")
 
-    with postgres.lent() as other:
+    with postgres.lend_database() as other:
         postgres.restore(tmp_path / "dump", other)
         assert _ask(other, "SELECT id FROM runs") == [(7,)]
-        with pytest.raises(Failed, match='relation "runs" already exists'):
+        with pytest.raises(PostgresError, match='relation "runs" already exists'):
             postgres.restore(tmp_path / "dump", other)
 
 
 def test_a_server_that_cannot_start_says_why() -> None:
-    with private() as server:
+    with run_private_server() as server:
         server.stop()
         with (server.folder / "data" / "postgresql.conf").open("a") as settings:
             settings.write("handrails = 2\n")
 
-        with pytest.raises(Failed, match='unrecognized configuration parameter "handrails"'):
+        with pytest.raises(PostgresError, match='unrecognized configuration parameter "handrails"'):
             server.start()
 
 
 def test_a_folder_whose_path_is_too_long_for_a_socket_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Failed, match="is too long for a socket: set TMPDIR to a shorter folder"):
-        Server(tmp_path / ("long" * 16))
+    with pytest.raises(PostgresError, match="is too long for a socket: set TMPDIR to a shorter folder"):
+        PostgresServer(tmp_path / ("long" * 16))
 
 
 def test_the_newest_version_with_all_programs_is_used(
@@ -163,7 +176,7 @@ def test_the_newest_version_with_all_programs_is_used(
     (tmp_path / "path").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
 
-    assert programs(tmp_path) == tmp_path / "15" / "bin"
+    assert find_programs(tmp_path) == tmp_path / "15" / "bin"
 
 
 def test_without_its_programs_it_is_said_how_to_get_them(
@@ -171,8 +184,8 @@ def test_without_its_programs_it_is_said_how_to_get_them(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    with pytest.raises(Failed) as caught:
-        programs(tmp_path)
+    with pytest.raises(PostgresError) as caught:
+        find_programs(tmp_path)
     assert str(caught.value) == (
         "missing: initdb, pg_ctl, postgres, pg_dump, pg_restore."
         " Install PostgreSQL's server: tools/setup packages"
@@ -247,7 +260,7 @@ def test_two_workers_share_one_server_which_is_gone_when_their_run_ends(tmp_path
     first, second = (tmp_path / f"gw{number}.said" for number in (0, 1))
     assert first.readlink() == second.readlink()
     assert not first.exists()
-    assert processes(first.readlink()) == []
+    assert list_processes(first.readlink()) == []
 
 
 @pytest.mark.parametrize("words", [(), ("-n", "1")])
@@ -257,10 +270,10 @@ def test_a_test_run_that_is_killed_leaves_no_server(tmp_path: Path, words: tuple
     with _pytest(tmp_path, FOREVER, *words) as run:
         select([said], [], [], SECONDS)
         folder = Path(os.read(said, 100).decode())
-        before = processes(folder)
+        before = list_processes(folder)
         os.killpg(run.pid, signal.SIGKILL)
     os.close(said)
     await_end(folder)
 
     assert before != []
-    assert processes(folder) == []
+    assert list_processes(folder) == []

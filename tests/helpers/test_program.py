@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.forks import PROGRAM, Forked, suits
-from helpers.program import handrail
+from helpers.forks import PROGRAM, ForkedProcess, can_fork
+from helpers.program import run_handrail
 
 pytestmark = pytest.mark.unmeasured
 
@@ -28,9 +28,9 @@ def test_a_fork_says_what_a_new_process_says_and_ends_as_it_does(
     words: tuple[str, ...], tmp_path: Path
 ) -> None:
     env = {**os.environ, "HANDRAIL_STORE": "mine.db"}
-    assert suits(PROGRAM, env)
+    assert can_fork(PROGRAM, env)
 
-    said = handrail(*words, cwd=tmp_path, HANDRAIL_STORE="mine.db")
+    said = run_handrail(*words, cwd=tmp_path, HANDRAIL_STORE="mine.db")
 
     new = subprocess.run(
         [PROGRAM, *words], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
@@ -40,8 +40,8 @@ def test_a_fork_says_what_a_new_process_says_and_ends_as_it_does(
 
 @pytest.mark.parametrize("name", ["LD_PRELOAD", "PYTHONPATH", "LC_ALL"])
 def test_variables_that_are_read_before_the_program_begins_ask_for_a_new_process(name: str) -> None:
-    assert not suits(PROGRAM, {**os.environ, name: "/somewhere"})
-    assert not suits("strace", os.environ)
+    assert not can_fork(PROGRAM, {**os.environ, name: "/somewhere"})
+    assert not can_fork("strace", os.environ)
 
 
 def test_a_fork_that_is_killed_tells_by_which_signal(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_fork_that_is_killed_tells_by_which_signal(tmp_path: Path) -> None:
     with Path(os.devnull).open("w") as none:
         words = ["serve", "--project", str(tmp_path / "project"), "--store", str(tmp_path / "store.db")]
         (tmp_path / "project" / ".handrail").mkdir(parents=True)
-        served = Forked(words, os.environ, tmp_path, [ours, none.fileno(), none.fileno()])
+        served = ForkedProcess(words, os.environ, tmp_path, [ours, none.fileno(), none.fileno()])
         os.close(ours)
 
     assert served.poll() is None

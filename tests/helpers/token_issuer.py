@@ -25,21 +25,21 @@ Private = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519Privat
 
 
 @cache
-def rsa_key(number: int = 0, bits: int = 2048) -> rsa.RSAPrivateKey:
+def create_rsa_key(number: int = 0, bits: int = 2048) -> rsa.RSAPrivateKey:
     """A key, the same for the same number: making one takes its time."""
     del number
     return rsa.generate_private_key(65537, bits)
 
 
 @cache
-def signing(kid: str, algorithm: str) -> "Key":
+def create_key(kid: str, algorithm: str) -> "Key":
     """A key of this name for this algorithm."""
     curves = {"ES256": ec.SECP256R1(), "ES384": ec.SECP384R1(), "ES512": ec.SECP521R1()}
     if algorithm in curves:
         return Key(kid, algorithm, ec.generate_private_key(curves[algorithm]))
     if algorithm == "EdDSA":
         return Key(kid, algorithm, ed25519.Ed25519PrivateKey.generate())
-    return Key(kid, algorithm, rsa_key())
+    return Key(kid, algorithm, create_rsa_key())
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class Key:
 
     def public(self, **more: object) -> dict[str, Any]:
         """The key as it is published, with these fields instead."""
-        kept = self._written(self.private.public_key())
-        return {**kept, "kid": self.kid, "use": "sig", "alg": self.algorithm, **more}
+        stored = self._written(self.private.public_key())
+        return {**stored, "kid": self.kid, "use": "sig", "alg": self.algorithm, **more}
 
     def secret(self) -> dict[str, Any]:
         """The part of the key that nobody publishes."""
@@ -65,7 +65,7 @@ class Key:
 
 
 @dataclass(slots=True)
-class Mint:
+class TokenIssuer:
     """An issuer. `pages` are what it says at a path: data, bytes as they are, or what else it does."""
 
     url: str
@@ -118,12 +118,12 @@ class Mint:
         wanted = {name: values[0] for name, values in parse_qs(form).items()}
         scope = self.scopes(wanted.get("scope", ""))
         made = self.token(wanted["resource"], sub="robot", scope=scope)
-        told = {"access_token": made, "token_type": "Bearer", "expires_in": 600, "scope": scope}
-        return json.dumps(told).encode()
+        answer = {"access_token": made, "token_type": "Bearer", "expires_in": 600, "scope": scope}
+        return json.dumps(answer).encode()
 
 
 class _Handler(BaseHTTPRequestHandler):
-    mint: Mint
+    mint: TokenIssuer
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
@@ -148,9 +148,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def mint(algorithm: str = "ES256") -> Iterator[Mint]:
+def run_issuer(algorithm: str = "ES256") -> Iterator[TokenIssuer]:
     """An issuer that listens, with one key."""
-    made = Mint("", signing("first", algorithm))
+    made = TokenIssuer("", create_key("first", algorithm))
     handler = type("Handler", (_Handler,), {"mint": made})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         made.url = f"http://127.0.0.1:{server.server_port}"
@@ -172,6 +172,6 @@ def mint(algorithm: str = "ES256") -> Iterator[Mint]:
             thread.join()
 
 
-def segment(data: object) -> str:
+def encode_segment(data: object) -> str:
     raw = data if isinstance(data, bytes) else json.dumps(data).encode()
     return urlsafe_b64encode(raw).rstrip(b"=").decode()

@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers.servers import Place, place
+from helpers.servers import Place, create_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,6 @@ class TracedPlace(Place):
         return (*watched, *Place(self.folder).words(*more))
 
 
-def traced_place(folder: Path, calls: str = "trace=%file") -> TracedPlace:
+def create_traced_place(folder: Path, calls: str = "trace=%file") -> TracedPlace:
     assert shutil.which("strace"), "strace is missing: run tools/setup packages"
-    return TracedPlace(place(folder, measured=False).folder, measured=False, calls=calls)
+    return TracedPlace(create_place(folder, measured=False).folder, measured=False, calls=calls)

@@ -21,8 +21,8 @@ from handrail.stores.sql.sqlite import SqliteDatabase
 from handrail.workflows.load import WorkflowSource
 from handrail.workflows.problem_report import format_problems
 from handrail.workflows.registry import BUILT_IN_REGISTRY, Registry
-from helpers.cleanup import kept
-from helpers.workflows import output
+from helpers.cleanup import close_later
+from helpers.workflows import build_output
 
 NOW: Final = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 KEY: Final = bytes(range(32))
@@ -54,7 +54,7 @@ _PINNED: dict[tuple[object, ...], tuple[Registry, PinnedWorkflow]] = {}
 
 
 @dataclass(slots=True)
-class HandClock:
+class ManualClock:
     """A clock that stands still until a test moves it."""
 
     at: datetime = NOW
@@ -86,7 +86,7 @@ class CountedIds:
         return self.nonces.to_bytes(6, "big")
 
 
-def pinned(
+def load_pinned(
     text: str = PAPER, subs: Mapping[str, str] | None = None, registry: Registry = BUILT_IN_REGISTRY
 ) -> PinnedWorkflow:
     """The workflow of this text, which has no problem, and what a run of it keeps."""
@@ -99,18 +99,18 @@ def pinned(
     return _PINNED[key][1]
 
 
-def sqlite(folder: Path) -> SqliteRuns:
+def open_sqlite(folder: Path) -> SqliteRuns:
     """A store in a new or old file of this folder."""
-    return SqliteRuns(kept(SqliteDatabase(folder / "store" / "handrail.db")))
+    return SqliteRuns(close_later(SqliteDatabase(folder / "store" / "handrail.db")))
 
 
 @dataclass(slots=True)
-class Desk:
+class TurnHarness:
     """A caller at a store: it starts runs, sends events, and hears what came of them."""
 
     runs: Runs
     registry: Registry = BUILT_IN_REGISTRY
-    clock: HandClock = field(default_factory=HandClock)
+    clock: ManualClock = field(default_factory=ManualClock)
     more: Mapping[str, Any] = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
     feed: Feed = field(default_factory=LocalFeed)
@@ -126,9 +126,9 @@ class Desk:
         self, of: PinnedWorkflow | None = None, origin: Origin = ORIGIN, /, **inputs: Value
     ) -> dict[str, Any]:
         """Start a run."""
-        return self.begin(of or pinned(), origin, Event("start", inputs))
+        return self.start_with_event(of or load_pinned(), origin, Event("start", inputs))
 
-    def begin(self, of: PinnedWorkflow, origin: Origin, event: Event) -> dict[str, Any]:
+    def start_with_event(self, of: PinnedWorkflow, origin: Origin, event: Event) -> dict[str, Any]:
         """Send an event to a run that is not there yet."""
         assert of.workflow
         return self.call(Call(self.ids.new_id(), event, new=NewRun(of.workflow, origin, of.definition)))
@@ -137,9 +137,9 @@ class Desk:
         """Send an event to a run."""
         return self.call(Call(run, Event(event, payload) if isinstance(event, str) else event, token=token))
 
-    def go_on(self, run: str, token: str, **changes: Value) -> dict[str, Any]:
+    def continue_run(self, run: str, token: str, **changes: Value) -> dict[str, Any]:
         """Hand in a good step output."""
-        return self.send(run, Event("continue", output(**changes)), token)
+        return self.send(run, Event("continue", build_output(**changes)), token)
 
     def call(self, call: Call) -> dict[str, Any]:
         """Take a turn."""
@@ -160,15 +160,15 @@ class Desk:
         """What a caller is told, in the plainest words."""
         self.outcomes.append(outcome)
         stored = outcome.stored
-        told: dict[str, Any] = {"token": next(iter((outcome.tokens or {}).values()), "")}
+        answer: dict[str, Any] = {"token": next(iter((outcome.tokens or {}).values()), "")}
         if stored:
-            told |= {"run": stored.run.id, "revision": stored.revision}
-            told |= {"state": stored.run.open[0].state if stored.run.open else ""}
-            told |= {"lifecycle": str(stored.run.lifecycle)}
+            answer |= {"run": stored.run.id, "revision": stored.revision}
+            answer |= {"state": stored.run.open[0].state if stored.run.open else ""}
+            answer |= {"lifecycle": str(stored.run.lifecycle)}
         match outcome.decision:
             case Accepted():
-                return {**told, "status": "ok", "texts": [dict(text) for text in outcome.texts]}
+                return {**answer, "status": "ok", "texts": [dict(text) for text in outcome.texts]}
             case Waiting(waits_for=facts):
-                return {**told, "status": "waiting", "waits_for": list(facts)}
+                return {**answer, "status": "waiting", "waits_for": list(facts)}
             case Refused() as refused:
-                return {**told, "status": "error", "code": refused.code, "rule": refused.rule}
+                return {**answer, "status": "error", "code": refused.code, "rule": refused.rule}

@@ -20,7 +20,7 @@ from handrail.stores.vcs.commands import build_environment
 from handrail.stores.vcs.commit_runs import open_description
 from helpers import faulty_disk
 from helpers.crash import prepare_to_fork
-from helpers.repositories import Repo, made
+from helpers.repositories import Repo, create_repository
 
 CHANGES: Final = ("open", "write", "rename", "unlink", "mkdir", "truncate")
 """What leaves something else behind when it comes too late; a kill spares what the disk has not confirmed."""
@@ -28,15 +28,18 @@ CHANGES: Final = ("open", "write", "rename", "unlink", "mkdir", "truncate")
 KILLED: Final = "killed"
 
 
-class Bench:
+class WriterBench:
     """A repository that is put back before every kill, and a control over what its programs call."""
 
     def __init__(self, kind: str, folder: Path) -> None:
         self.first = folder / "first"
         self.control = folder / "control"
-        self.repo: Repo = made(kind, folder / "now", folder / "home")
+        self.repo: Repo = create_repository(kind, folder / "now", folder / "home")
         self.plain = self.repo.store()
-        env = {**build_environment(self.repo.env), **faulty_disk.armed(self.repo.folder, self.control)}
+        env = {
+            **build_environment(self.repo.env),
+            **faulty_disk.build_fault_environment(self.repo.folder, self.control),
+        }
         programs = SubprocessRunner(env)
         opened = open_description(programs, programs, self.repo.folder, RandomIds(), self.repo.program)
         self.writer = opened.descriptions
@@ -50,9 +53,9 @@ class Bench:
         """What the writer says whose k-th call is its program's last, and what stands."""
         shutil.rmtree(self.repo.folder)
         shutil.copytree(self.first, self.repo.folder, symlinks=True)
-        faulty_disk.arm(self.control, k, kill=True, kinds=CHANGES)
+        faulty_disk.arm_fault(self.control, k, kill=True, kinds=CHANGES)
         said = self.said()
-        faulty_disk.arm(self.control, 0)
+        faulty_disk.arm_fault(self.control, 0)
         stands = self.plain.read()
         wanted = {"new\n": {"new\n"}, KILLED: {"old\n", "new\n"}}.get(said, {"old\n"})
         if stands.text not in wanted or stands.divergent:
@@ -95,14 +98,14 @@ class Bench:
 
 def main(kind: str, folder: str) -> None:
     prepare_to_fork()
-    bench = Bench(kind, Path(folder))
-    faulty_disk.arm(bench.control, 0, kinds=CHANGES)
+    bench = WriterBench(kind, Path(folder))
+    faulty_disk.arm_fault(bench.control, 0, kinds=CHANGES)
     bench.said()
-    points = faulty_disk.calls(bench.control)
+    points = faulty_disk.read_call_count(bench.control)
     said: dict[str, int] = {}
     for k in range(1, points + 1):
-        told, before = bench.written(k)
-        way = f"{told.strip()}: {bench.next_said(before)}"
+        answer, before = bench.written(k)
+        way = f"{answer.strip()}: {bench.next_said(before)}"
         said[way] = said.get(way, 0) + 1
     print(json.dumps({"points": points, "said": said}))  # noqa: T201 - what the test reads
 

@@ -30,7 +30,7 @@ class Case:
         return re.sub(r"-\d+$", "", self.name)
 
 
-def cases(folder: Path = FOLDER) -> list[Case]:
+def list_cases(folder: Path = FOLDER) -> list[Case]:
     """Every case: a file, or a folder with a file called `main` or `workflow` and what belongs to it."""
     return sorted(_cases(folder), key=lambda case: case.name)
 
@@ -44,7 +44,7 @@ def _cases(folder: Path) -> Iterator[Case]:
                 yield Case(path.name, path / main, path.with_suffix(".txt"))
 
 
-def source(path: Path, name: str = "") -> WorkflowSource:
+def read_source(path: Path, name: str = "") -> WorkflowSource:
     """A workflow file as the loader takes it, with its line ends as they are, shown by its base name."""
     beside = {}
     if path.name == "workflow.yaml":
@@ -52,26 +52,26 @@ def source(path: Path, name: str = "") -> WorkflowSource:
     return WorkflowSource(path.name, path.read_bytes().decode(), beside, name)
 
 
-def loaded(path: Path) -> LoadResult:
+def load_file(path: Path) -> LoadResult:
     """The workflow of a file; others are found beside it, and one called `main` was looked up by its name."""
 
     def find(name: str) -> WorkflowSource | None:
         other = path.parent / f"{name}.yaml"
-        return source(other, name) if other.is_file() else None
+        return read_source(other, name) if other.is_file() else None
 
-    return load_workflow(source(path, "main" if path.name == "main.yaml" else ""), find)
+    return load_workflow(read_source(path, "main" if path.name == "main.yaml" else ""), find)
 
 
-def problems(path: Path) -> tuple[Problem, ...]:
+def find_problems(path: Path) -> tuple[Problem, ...]:
     """What the loader says of a file, or what `check` says if it loads."""
-    found = loaded(path)
+    found = load_file(path)
     return found.problems if found.workflow is None else check_soundness(found.workflow)
 
 
-def output(case: Case) -> str:
+def format_case_output(case: Case) -> str:
     """What is printed about a case."""
     texts = {path.name: path.read_bytes().decode() for path in case.file.parent.iterdir() if path.is_file()}
-    return format_problems(problems(case.file), texts)
+    return format_problems(find_problems(case.file), texts)
 
 
 # --- the sound files ----------------------------------------------------------------------------------------
@@ -80,29 +80,29 @@ def output(case: Case) -> str:
 SOUND = _TESTS / "workflows" / "sound"
 
 
-def text(name: str) -> str:
+def read_sound_text(name: str) -> str:
     """The text of a sound file, with its line ends as they are."""
     return (SOUND / name).read_bytes().decode()
 
 
-def workflow(name: str) -> Workflow:
+def load_sound_workflow(name: str) -> Workflow:
     """The workflow of a sound file."""
-    return one(loaded(SOUND / name))
+    return require_workflow(load_file(SOUND / name))
 
 
-def one(found: LoadResult) -> Workflow:
+def require_workflow(found: LoadResult) -> Workflow:
     """The workflow, which must be there."""
     assert found.problems == ()
     assert found.workflow is not None
     return found.workflow
 
 
-def of(written: str, **others: str) -> Workflow:
+def load_text(written: str, **others: str) -> Workflow:
     """The workflow of a text; others are found by name."""
-    return one(read(written, **others))
+    return require_workflow(read_text(written, **others))
 
 
-def read(written: str, **others: str) -> LoadResult:
+def read_text(written: str, **others: str) -> LoadResult:
     """What the loader makes of a text; others are found by name."""
 
     def find(name: str) -> WorkflowSource | None:
@@ -111,6 +111,6 @@ def read(written: str, **others: str) -> LoadResult:
     return load_workflow(WorkflowSource("f.yaml", written), find)
 
 
-def said(written: str, **others: str) -> list[tuple[str, int, int]]:
+def list_problems(written: str, **others: str) -> list[tuple[str, int, int]]:
     """The problems of a text: code, line and column."""
-    return [(p.code, p.place.line, p.place.column) for p in read(written, **others).problems]
+    return [(p.code, p.place.line, p.place.column) for p in read_text(written, **others).problems]

@@ -35,7 +35,7 @@ _LOADED: dict[tuple[object, ...], tuple[Registry, Workflow]] = {}
 """A text is loaded once: what it was loaded into does not change."""
 
 
-def workflow(
+def load_valid_workflow(
     text: str, registry: Registry = BUILT_IN_REGISTRY, subs: Mapping[str, str] | None = None
 ) -> Workflow:
     """The workflow of this text, which has no problem; `subs` are the texts of other workflows by name."""
@@ -54,17 +54,17 @@ def _loaded(text: str, registry: Registry, subs: Mapping[str, str]) -> Workflow:
     return loaded.workflow
 
 
-def idle(of: Workflow) -> Run:
+def create_idle_run(of: Workflow) -> Run:
     """A run of this workflow that has not started."""
     return Run("run-1", of.name, of.digest)
 
 
-def started(of: Workflow, /, **inputs: Value) -> Run:
+def start_run(of: Workflow, /, **inputs: Value) -> Run:
     """A run of this workflow in its first state."""
-    return moved(of, idle(of), Event("start", inputs))
+    return move_run(of, create_idle_run(of), Event("start", inputs))
 
 
-def send(
+def send_event(
     of: Workflow, run: Run, event: Event | str, facts: Mapping[str, Value] | None = None, /, **payload: Value
 ) -> Decision:
     """What the event does to the run; whatever it is, the run that was given is as it was."""
@@ -74,30 +74,30 @@ def send(
     return decision
 
 
-def moved(
+def move_run(
     of: Workflow, run: Run, event: Event | str, facts: Mapping[str, Value] | None = None, /, **payload: Value
 ) -> Run:
     """The run after an event that is accepted."""
-    decision = send(of, run, event, facts, **payload)
+    decision = send_event(of, run, event, facts, **payload)
     assert isinstance(decision, Accepted), decision
     return decision.run
 
 
-def refused(
+def expect_refusal(
     of: Workflow, run: Run, event: Event | str, facts: Mapping[str, Value] | None = None, /, **payload: Value
 ) -> Refused:
     """The refusal of an event that is refused."""
-    decision = send(of, run, event, facts, **payload)
+    decision = send_event(of, run, event, facts, **payload)
     assert isinstance(decision, Refused), decision
     assert decision.rule
     return decision
 
 
-def states(run: Run) -> list[str]:
+def list_open_states(run: Run) -> list[str]:
     """The states in which steps of the run are open."""
     return [step.state for step in run.open]
 
 
-def output(**changes: Value) -> dict[str, Value]:
+def build_output(**changes: Value) -> dict[str, Value]:
     """A good step output of the common form, with these fields instead."""
     return {"summary": "Done.", "artifacts": [], "references": [], "confidence": 0.8, **changes}

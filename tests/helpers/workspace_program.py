@@ -19,7 +19,7 @@ from helpers import faulty_disk
 NOBODY = 65534
 
 
-def everything(root: Path) -> None:
+def run_every_operation(root: Path) -> None:
     """Every operation that changes something, in a workspace that may have been left in the middle of it."""
     disk = DiskWorkspace(root, "ai/task")
     disk.mkdir("")
@@ -63,12 +63,12 @@ def _control() -> Path:
 
 
 def _counted(root: Path) -> int:
-    faulty_disk.arm(_control(), 0)
-    everything(root)
-    return faulty_disk.calls(_control())
+    faulty_disk.arm_fault(_control(), 0)
+    run_every_operation(root)
+    return faulty_disk.read_call_count(_control())
 
 
-def failing(root: Path, *numbers: str) -> object:
+def fail_calls(root: Path, *numbers: str) -> object:
     """For every errno (0: a short write) and every k: what came of it, then that it works, and what is left.
 
     Every round begins in an empty folder.
@@ -79,28 +79,28 @@ def failing(root: Path, *numbers: str) -> object:
     for number in numbers:
         for k in range(1, points + 1):
             _emptied(root)
-            faulty_disk.arm(_control(), k, errno=int(number))
-            found[number].append(_outcome(lambda: everything(root)))
-            faulty_disk.arm(_control(), 0)
+            faulty_disk.arm_fault(_control(), k, errno=int(number))
+            found[number].append(_outcome(lambda: run_every_operation(root)))
+            faulty_disk.arm_fault(_control(), 0)
             assert len(os.listdir("/proc/self/fd")) == descriptors, f"{k}: a file is left open"  # noqa: PTH208 - the same
-            everything(root)
+            run_every_operation(root)
             assert _tree(root) == good, f"{number} at {k}: {_tree(root)}"
     return found
 
 
-def killed(root: Path) -> object:
+def kill_at_calls(root: Path) -> object:
     """How many times a process was killed at a call, each time another; afterwards all is as it should be."""
     points = _counted(root)
     good = _tree(root)
     for k in range(1, points + 1):
         _emptied(root)
-        faulty_disk.arm(_control(), k, kill=True)
+        faulty_disk.arm_fault(_control(), k, kill=True)
         if not (child := os.fork()):
-            everything(root)
+            run_every_operation(root)
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -9, k
-        faulty_disk.arm(_control(), 0)
-        everything(root)
+        faulty_disk.arm_fault(_control(), 0)
+        run_every_operation(root)
         assert _tree(root) == good, f"{k}: {_tree(root)}"
     return points
 
@@ -110,7 +110,7 @@ def _emptied(root: Path) -> None:
         path.rmdir() if path.is_dir() else path.unlink()
 
 
-def full(root: Path) -> object:
+def fill_disk(root: Path) -> object:
     """What is said when there is no room, what is there then, and what is said when there is room again."""
     disk = DiskWorkspace(root)
     small, large = (
@@ -124,7 +124,7 @@ def full(root: Path) -> object:
     return [small, large, more, start, _outcome(lambda: disk.write("new", b"new"))]
 
 
-def read_only(root: Path) -> object:
+def try_without_rights(root: Path) -> object:
     """What a user without any rights is told about a folder he may read, and about one he may not."""
     if os.geteuid() == 0:
         os.setgroups([])
@@ -139,7 +139,7 @@ def read_only(root: Path) -> object:
     }
 
 
-def mounted(root: Path) -> object:
+def try_read_only_mount(root: Path) -> object:
     """What is said of a folder on a file system that is only for reading."""
     return _tried(DiskWorkspace(root, "open"))
 
@@ -159,7 +159,7 @@ def _tried(disk: DiskWorkspace) -> dict[str, str]:
     return {name: _outcome(act) for name, act in acts.items()}
 
 
-def adding(root: Path, times: str) -> object:
+def add_repeatedly(root: Path, times: str) -> object:
     """Add one to a number in a file so many times, each time reading it first."""
     disk = DiskWorkspace(root)
     for _ in range(int(times)):
@@ -169,7 +169,7 @@ def adding(root: Path, times: str) -> object:
     return times
 
 
-def holding(root: Path) -> object:
+def hold_lock(root: Path) -> object:
     """Hold the lock, say so, and wait until stdin ends."""
     with DiskWorkspace(root).lock("lock", 10):
         print("held", flush=True)  # noqa: T201 - it talks to the test on stdout
@@ -177,7 +177,7 @@ def holding(root: Path) -> object:
     return "let go"
 
 
-def forked(root: Path) -> object:
+def fork_with_lock(root: Path) -> object:
     """Let the lock go while a process forked meanwhile still has the file open, and take it again."""
     mine, theirs = os.pipe()
     with DiskWorkspace(root).lock("lock", 10):
@@ -190,7 +190,7 @@ def forked(root: Path) -> object:
     return [again, os.waitpid(child, 0)[1]]
 
 
-def replaced(root: Path) -> object:
+def replace_lock_file(root: Path) -> object:
     """Have the lock file replaced in the moment between opening and locking it, once."""
     moments = iter(["once"])
 
@@ -208,17 +208,17 @@ def replaced(root: Path) -> object:
 _CHILD = Path(__file__)
 
 
-def argv(*words: str | Path) -> list[str]:
+def build_command(*words: str | Path) -> list[str]:
     """The command that has a child do this."""
     return [sys.executable, f"{_CHILD}", *(f"{word}" for word in words)]
 
 
-def env(**more: str) -> dict[str, str]:
+def build_environment(**more: str) -> dict[str, str]:
     """The environment of a child that imports what we do."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **more}
 
 
-def answer(command: list[str], environment: dict[str, str]) -> Any:  # noqa: ANN401 - what JSON holds
+def run_child(command: list[str], environment: dict[str, str]) -> Any:  # noqa: ANN401 - what JSON holds
     """What a child says; it must end well."""
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
@@ -227,14 +227,14 @@ def answer(command: list[str], environment: dict[str, str]) -> Any:  # noqa: ANN
 
 if __name__ == "__main__":
     what: dict[str, Callable[..., object]] = {
-        "failing": failing,
-        "killed": killed,
-        "full": full,
-        "read-only": read_only,
-        "mounted": mounted,
-        "adding": adding,
-        "holding": holding,
-        "forked": forked,
-        "replaced": replaced,
+        "failing": fail_calls,
+        "killed": kill_at_calls,
+        "full": fill_disk,
+        "read-only": try_without_rights,
+        "mounted": try_read_only_mount,
+        "adding": add_repeatedly,
+        "holding": hold_lock,
+        "forked": fork_with_lock,
+        "replaced": replace_lock_file,
     }
     print(json.dumps(what[sys.argv[1]](Path(sys.argv[2]), *sys.argv[3:])))  # noqa: T201 - the same

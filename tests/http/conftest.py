@@ -5,43 +5,43 @@ from pathlib import Path
 
 import pytest
 
-from helpers.http_servers import Site, site
-from helpers.servers import Place, place
-from helpers.tenants import Estate, Person, estate
-from helpers.token_issuer import Mint, mint
+from helpers.http_servers import HttpServer, run_http_server
+from helpers.servers import Place, create_place
+from helpers.tenants import TenantServer, TenantUser, run_tenant_server
+from helpers.token_issuer import TokenIssuer, run_issuer
 
 
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return place(Path(tmp_path_factory.mktemp("http")) / "place")
+    return create_place(Path(tmp_path_factory.mktemp("http")) / "place")
 
 
 @pytest.fixture(scope="module")
-def served(at: Place) -> Iterator[Site]:
+def served(at: Place) -> Iterator[HttpServer]:
     """A server that asks nobody for a token."""
-    with site(at) as made:
+    with run_http_server(at) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def issuer() -> Iterator[Mint]:
-    with mint() as made:
+def issuer() -> Iterator[TokenIssuer]:
+    with run_issuer() as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Estate]:
-    with estate(Path(tmp_path_factory.mktemp("estate")) / "place") as made:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TenantServer]:
+    with run_tenant_server(Path(tmp_path_factory.mktemp("estate")) / "place") as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def ann(house: Estate) -> Person:
+def ann(house: TenantServer) -> TenantUser:
     """Somebody who may see alpha."""
     return house.person("ann", "alpha")
 
 
 @pytest.fixture(scope="module")
-def bob(house: Estate) -> Person:
+def bob(house: TenantServer) -> TenantUser:
     """Somebody who may see beta."""
     return house.person("bob", "beta")

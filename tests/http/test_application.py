@@ -8,19 +8,19 @@ import anyio
 import pytest
 from mcp import Client
 
-from helpers.http_clients import walk
-from helpers.http_servers import FACES, Site, site
-from helpers.program import handrail
-from helpers.servers import ERAS, Place, place
+from helpers.http_clients import walk_run
+from helpers.http_servers import FACES, HttpServer, run_http_server
+from helpers.program import run_handrail
+from helpers.servers import ERAS, Place, create_place
 
 pytestmark = pytest.mark.unmeasured
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_every_face_is_served_to_clients_of_both_eras(served: Site, era: str) -> None:
+def test_every_face_is_served_to_clients_of_both_eras(served: HttpServer, era: str) -> None:
     async def seen() -> tuple[list[str], str]:
         async with Client(served.url("steps"), mode=era) as client:
-            said = [one["status"] for one in await walk(client, "brief")]
+            said = [one["status"] for one in await walk_run(client, "brief")]
         async with Client(served.url("spells"), mode=era) as client:
             shown = await client.call_tool("lumos", {})
         return said, (shown.structured_content or {})["state"]
@@ -31,26 +31,26 @@ def test_every_face_is_served_to_clients_of_both_eras(served: Site, era: str) ->
 
 @pytest.mark.parametrize("face", FACES)
 def test_a_client_of_2025_learns_over_http_too_that_lists_and_resources_can_change(
-    served: Site, face: str
+    served: HttpServer, face: str
 ) -> None:
     async def capabilities() -> dict[str, Any]:
         async with Client(served.url(face), mode="legacy") as client:
             return client.server_capabilities.model_dump(exclude_none=True)
 
-    told = anyio.run(capabilities)
+    answer = anyio.run(capabilities)
 
-    assert told["resources"] == {"subscribe": True, "list_changed": True}
-    assert told["prompts"] == {"list_changed": True}
+    assert answer["resources"] == {"subscribe": True, "list_changed": True}
+    assert answer["prompts"] == {"list_changed": True}
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
 def test_a_server_that_is_told_to_end_ends_well(at: Place, by: signal.Signals) -> None:
-    with site(at) as served:
+    with run_http_server(at) as served:
         assert served.end(by) == 0
 
 
 def test_a_server_on_the_loopback_of_ipv6_says_that_it_is_well(at: Place) -> None:
-    with site(at, address="[::1]:0") as served:
+    with run_http_server(at, address="[::1]:0") as served:
         answered = [served.send(path) for path in ("/healthz", "/readyz")]
 
     assert served.host == "[::1]"
@@ -73,14 +73,14 @@ def test_a_server_on_the_loopback_of_ipv6_says_that_it_is_well(at: Place) -> Non
 def test_where_nobody_may_listen_nothing_is_begun_and_the_repair_is_named(
     tmp_path: Path, given: str, said: str, repair: str
 ) -> None:
-    at = place(tmp_path)
-    told = handrail(
+    at = create_place(tmp_path)
+    answer = run_handrail(
         "serve", "--http", *given.split(), "--store", at.store, HOME=at.env["HOME"], cwd=at.project
     )
 
-    assert told.status != 0
-    assert said in told.err
-    assert repair in told.err
+    assert answer.status != 0
+    assert said in answer.err
+    assert repair in answer.err
     assert not at.store.exists()
 
 
@@ -90,17 +90,17 @@ def test_where_nobody_may_listen_nothing_is_begun_and_the_repair_is_named(
 def test_where_tokens_are_asked_for_and_none_is_good_nobody_is_served(
     at: Place, given: tuple[str, ...]
 ) -> None:
-    told = handrail("serve", "--http", *given, "--store", at.store, HOME=at.env["HOME"], cwd=at.project)
+    answer = run_handrail("serve", "--http", *given, "--store", at.store, HOME=at.env["HOME"], cwd=at.project)
 
-    assert told.status != 0
-    assert "no token is good, so nobody could come in" in told.err
-    assert "handrail token create NAME --scope run:read --scope run:write" in told.err
+    assert answer.status != 0
+    assert "no token is good, so nobody could come in" in answer.err
+    assert "handrail token create NAME --scope run:read --scope run:write" in answer.err
 
 
-def test_a_port_that_is_taken_is_named(at: Place, served: Site) -> None:
+def test_a_port_that_is_taken_is_named(at: Place, served: HttpServer) -> None:
     words = ("serve", "--http", served.address, "--store", at.store)
-    told = handrail(*words, HOME=at.env["HOME"], cwd=at.project)
+    answer = run_handrail(*words, HOME=at.env["HOME"], cwd=at.project)
 
-    assert told.status != 0
-    assert f"{served.address} cannot be listened at: Address already in use" in told.err
-    assert "choose another port, or 0 for any that is free" in told.err
+    assert answer.status != 0
+    assert f"{served.address} cannot be listened at: Address already in use" in answer.err
+    assert "choose another port, or 0 for any that is free" in answer.err

@@ -20,9 +20,9 @@ from handrail.http.metrics import Metrics
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.streamable_http import ServedProjects, build_tenants
 from helpers.crash import Record
-from helpers.http_servers import FACES, Site, given, site
-from helpers.servers import place
-from helpers.token_issuer import mint
+from helpers.http_servers import FACES, HttpServer, create_token, run_http_server
+from helpers.servers import create_place
+from helpers.token_issuer import run_issuer
 
 pytestmark = pytest.mark.unmeasured
 NAME: Final = "plans.example.org"
@@ -51,7 +51,7 @@ class Way:
     """A server of a kind, what it is called in `Host`, and a token that opens it, if it asks for one."""
 
     kind: str
-    served: Site
+    served: HttpServer
     host: str
     token: str
 
@@ -148,12 +148,12 @@ ATTACKS: Final[Mapping[str, Attack]] = {
 @pytest.fixture(scope="module")
 def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Way]]:
     with ExitStack() as stack:
-        issuer, made = stack.enter_context(mint()), []
+        issuer, made = stack.enter_context(run_issuer()), []
         for number, (kind, (address, words)) in enumerate(BINDS.items()):
-            at = place(Path(tmp_path_factory.mktemp("attacks")) / f"place-{number}")
-            token = str(given(at, "ada", "run:read", "run:write")["secret"]) if words else ""
-            told = (word.replace("ISSUER", issuer.url) for word in words)
-            served = stack.enter_context(site(at, *told, address=address))
+            at = create_place(Path(tmp_path_factory.mktemp("attacks")) / f"place-{number}")
+            token = str(create_token(at, "ada", "run:read", "run:write")["secret"]) if words else ""
+            answer = (word.replace("ISSUER", issuer.url) for word in words)
+            served = stack.enter_context(run_http_server(at, *answer, address=address))
             host = NAME if address.startswith("0.") else served.address
             made.append(Way(kind, served, host, token))
         yield made
@@ -162,7 +162,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Way]]:
 @pytest.fixture(scope="module")
 def routes(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Every route that the application has, whatever is added to it, and some that it has not."""
-    at = place(Path(tmp_path_factory.mktemp("routes")) / "place")
+    at = create_place(Path(tmp_path_factory.mktemp("routes")) / "place")
     with open_app(at.store) as app:
         known = ServedProjects(app.store, {"project": at.project})
         everybody = build_tenants(app, FACES, known, Spelling.PORTABLE)
@@ -234,7 +234,7 @@ def test_a_websocket_reaches_nothing_behind_the_guard_unless_it_is_let_in(
     async def nothing() -> Message:
         raise AssertionError("nothing is read of who is not let in")
 
-    async def told(message: Message) -> None:
+    async def answer(message: Message) -> None:
         sent.append(message)
 
     sent_with = [
@@ -244,7 +244,7 @@ def test_a_websocket_reaches_nothing_behind_the_guard_unless_it_is_let_in(
     with open_app(tmp_path / "handrail.db") as app:
         door = Authenticator(app.store.access, app.clock)
         guard = GuardMiddleware(behind, frozenset({"127.0.0.1:1"}), door, 100, lambda: False)
-        anyio.run(guard, scope, nothing, told)
+        anyio.run(guard, scope, nothing, answer)
 
     assert reached == []
     assert [one["type"] for one in sent] == ["websocket.http.response.start", "websocket.http.response.body"]

@@ -28,25 +28,25 @@ from handrail.http.authentication import (
 from handrail.runtime.errors import NoIssuer
 from handrail.runtime.ports.access import AccessScope, Grant
 from handrail.runtime.system import SystemClock
-from helpers.token_issuer import KEYS, METADATA, OPENID, Mint, mint, signing
+from helpers.token_issuer import KEYS, METADATA, OPENID, TokenIssuer, create_key, run_issuer
 
 READ: Final = "https://handrail.example"
 
 
 @pytest.fixture
-def issuer() -> Iterator[Mint]:
-    with mint() as made:
+def issuer() -> Iterator[TokenIssuer]:
+    with run_issuer() as made:
         yield made
 
 
 @pytest.mark.parametrize("path", ["", "/", "/tenant", "/tenant/"])
 @pytest.mark.parametrize("kind", ["rfc", "openid inserted", "openid appended"])
-def test_an_issuer_is_found_wherever_its_metadata_may_be(issuer: Mint, path: str, kind: str) -> None:
+def test_an_issuer_is_found_wherever_its_metadata_may_be(issuer: TokenIssuer, path: str, kind: str) -> None:
     name, inner = issuer.url + path, path.rstrip("/")
-    told = {"issuer": name, "jwks_uri": f"{issuer.url}{KEYS}?p=1"}
+    answer = {"issuer": name, "jwks_uri": f"{issuer.url}{KEYS}?p=1"}
     issuer.pages = {f"{KEYS}?p=1": issuer.pages[KEYS]}
     places = {"rfc": METADATA + inner, "openid inserted": OPENID + inner, "openid appended": inner + OPENID}
-    issuer.pages[places[kind]] = told
+    issuer.pages[places[kind]] = answer
 
     known = fetch_issuer_keys(name)
 
@@ -58,15 +58,15 @@ def test_an_issuer_is_found_wherever_its_metadata_may_be(issuer: Mint, path: str
 class Wrong:
     """What is wrong with an issuer, and what is said of it."""
 
-    change: Callable[[Mint], object]
+    change: Callable[[TokenIssuer], object]
     said: str
 
 
-def _page(path: str, page: Any) -> Callable[[Mint], object]:  # noqa: ANN401 - whatever an issuer says
+def _page(path: str, page: Any) -> Callable[[TokenIssuer], object]:  # noqa: ANN401 - whatever an issuer says
     return lambda issuer: issuer.pages.update({path: page})
 
 
-def _told(**other: object) -> Callable[[Mint], object]:
+def _told(**other: object) -> Callable[[TokenIssuer], object]:
     return lambda issuer: issuer.pages[METADATA].update(other)
 
 
@@ -98,14 +98,16 @@ WRONG: Final = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_an_issuer_that_is_not_as_it_should_be_is_told_with_its_repair(issuer: Mint, name: str) -> None:
+def test_an_issuer_that_is_not_as_it_should_be_is_told_with_its_repair(
+    issuer: TokenIssuer, name: str
+) -> None:
     WRONG[name].change(issuer)
 
-    with pytest.raises(NoIssuer) as told:
+    with pytest.raises(NoIssuer) as answer:
         fetch_issuer_keys(issuer.url)
 
-    assert WRONG[name].said in told.value.message
-    assert told.value.repair
+    assert WRONG[name].said in answer.value.message
+    assert answer.value.repair
 
 
 @pytest.mark.parametrize(
@@ -127,24 +129,24 @@ def test_an_issuer_that_is_not_as_it_should_be_is_told_with_its_repair(issuer: M
     ],
 )
 def test_what_is_no_issuer_is_not_asked(name: str) -> None:
-    with pytest.raises(NoIssuer, match="is no issuer") as told:
+    with pytest.raises(NoIssuer, match="is no issuer") as answer:
         fetch_issuer_keys(name)
 
-    assert told.value.repair == "write an https URL with --issuer; http is for this machine only"
+    assert answer.value.repair == "write an https URL with --issuer; http is for this machine only"
 
 
 def test_an_issuer_that_is_not_there_is_told() -> None:
-    with mint() as gone:
+    with run_issuer() as gone:
         url = gone.url
 
-    with pytest.raises(NoIssuer, match=f"{url}{METADATA} cannot be read") as told:
+    with pytest.raises(NoIssuer, match=f"{url}{METADATA} cannot be read") as answer:
         fetch_issuer_keys(url)
 
-    assert told.value.repair == "look whether the issuer is up and --issuer names it, and start again"
+    assert answer.value.repair == "look whether the issuer is up and --issuer names it, and start again"
 
 
 def test_an_issuer_that_does_not_answer_is_waited_for_no_longer_than_said(
-    issuer: Mint, monkeypatch: pytest.MonkeyPatch
+    issuer: TokenIssuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(issuers, "_FETCH_SECONDS", 0.2)
     answer = threading.Event()
@@ -210,13 +212,13 @@ def test_an_issuer_that_answers_byte_by_byte_is_not_waited_for_either(
     ],
 )
 def test_who_comes_in_must_be_said_in_full(where: str, asking: AuthOptions, said: str) -> None:
-    with pytest.raises(Failure) as told:
+    with pytest.raises(Failure) as answer:
         prepare_http_service(where, asking, ProxySettings())
 
-    assert said in told.value.repair
+    assert said in answer.value.repair
 
 
-def test_a_server_whose_issuer_is_gone_does_not_begin(issuer: Mint) -> None:
+def test_a_server_whose_issuer_is_gone_does_not_begin(issuer: TokenIssuer) -> None:
     issuer.publish()
 
     with pytest.raises(NoIssuer, match="can be used"):
@@ -233,37 +235,37 @@ def _has(keys: IssuerKeys, kid: str) -> bool:
     return True
 
 
-def test_the_issuer_is_asked_once_for_keys_that_somebody_makes_up(issuer: Mint) -> None:
+def test_the_issuer_is_asked_once_for_keys_that_somebody_makes_up(issuer: TokenIssuer) -> None:
     keys = IssuerKeys(issuer.url + KEYS)
 
     seen = [(_has(keys, kid), issuer.asked[KEYS]) for kid in ("first", "made up", "made up too", "first")]
-    issuer.publish(signing("second", "ES256").public())
+    issuer.publish(create_key("second", "ES256").public())
     seen.append((_has(keys, "second"), issuer.asked[KEYS]))
 
     assert seen == [(True, 1), (False, 2), (False, 2), (True, 2), (False, 2)]
 
 
-def test_a_new_key_is_found_once_the_pause_is_over(issuer: Mint) -> None:
+def test_a_new_key_is_found_once_the_pause_is_over(issuer: TokenIssuer) -> None:
     keys = IssuerKeys(issuer.url + KEYS, pause=0)
     assert not _has(keys, "second")
-    issuer.publish(signing("second", "ES256").public())
+    issuer.publish(create_key("second", "ES256").public())
 
     assert _has(keys, "second")
     assert not _has(keys, "first")
 
 
-def test_keys_that_are_old_are_fetched_again(issuer: Mint) -> None:
+def test_keys_that_are_old_are_fetched_again(issuer: TokenIssuer) -> None:
     keys = IssuerKeys(issuer.url + KEYS, fresh=1e-9)
 
     assert [(_has(keys, "first"), issuer.asked[KEYS]) for _ in range(3)] == [(True, 1), (True, 2), (True, 3)]
 
 
 def test_a_hundred_who_ask_at_once_for_a_new_key_all_get_it_and_the_issuer_is_asked_once(
-    issuer: Mint,
+    issuer: TokenIssuer,
 ) -> None:
     keys = fetch_issuer_keys(issuer.url)
     begun = issuer.asked[KEYS]
-    issuer.publish(signing("second", "ES256").public())
+    issuer.publish(create_key("second", "ES256").public())
     issued, token = IssuerTokenVerifier(issuer.url, keys), by_second(issuer)
 
     async def tried() -> list[Grant | None]:
@@ -281,15 +283,15 @@ def test_a_hundred_who_ask_at_once_for_a_new_key_all_get_it_and_the_issuer_is_as
     assert issuer.asked[KEYS] - begun == 1
 
 
-def by_second(issuer: Mint) -> str:
+def by_second(issuer: TokenIssuer) -> str:
     """A token that is signed with the second key."""
-    key = signing("second", "ES256")
+    key = create_key("second", "ES256")
     return jwt.encode(issuer.claims(READ), key.private, "ES256", {"kid": "second"})
 
 
 @pytest.mark.parametrize(("stale", "good"), [(KEYS_STALE_SECONDS, True), (0, False)])
 def test_while_the_issuer_is_away_its_keys_are_good_for_a_day_and_it_is_asked_once_a_minute(
-    issuer: Mint, caplog: pytest.LogCaptureFixture, stale: float, *, good: bool
+    issuer: TokenIssuer, caplog: pytest.LogCaptureFixture, stale: float, *, good: bool
 ) -> None:
     keys = IssuerKeys(issuer.url + KEYS, fresh=1e-9, stale=stale)
     assert _has(keys, "first")
@@ -300,7 +302,7 @@ def test_while_the_issuer_is_away_its_keys_are_good_for_a_day_and_it_is_asked_on
     assert "the keys known so far are used" in caplog.text
 
 
-def test_an_issuer_that_is_back_is_heard_once_the_pause_is_over(issuer: Mint) -> None:
+def test_an_issuer_that_is_back_is_heard_once_the_pause_is_over(issuer: TokenIssuer) -> None:
     keys = IssuerKeys(issuer.url + KEYS, fresh=1e-9, pause=0, stale=0)
     assert _has(keys, "first")
     issuer.pages[KEYS] = 503
@@ -329,7 +331,7 @@ def test_an_issuer_that_is_back_is_heard_once_the_pause_is_over(issuer: Mint) ->
     ],
 )
 def test_a_token_is_good_for_the_scopes_and_projects_that_it_names_and_no_others(
-    issuer: Mint, claims: dict[str, Any], scopes: set[AccessScope], projects: set[str]
+    issuer: TokenIssuer, claims: dict[str, Any], scopes: set[AccessScope], projects: set[str]
 ) -> None:
     async def granted(claim: str) -> Grant | None:
         issued = IssuerTokenVerifier(issuer.url, fetch_issuer_keys(issuer.url), claim)
@@ -358,7 +360,7 @@ def test_who_a_token_is_of_is_short_safe_to_print_and_nobody_else(subject: str, 
     assert principal_of_subject(subject) == called
 
 
-def test_a_door_that_does_not_know_yet_what_the_server_is_called_lets_nobody_in(issuer: Mint) -> None:
+def test_a_door_that_does_not_know_yet_what_the_server_is_called_lets_nobody_in(issuer: TokenIssuer) -> None:
     async def asked() -> HttpRefusal | None:
         issued = IssuerTokenVerifier(issuer.url, fetch_issuer_keys(issuer.url))
         headers = [(b"authorization", f"Bearer {issuer.token(READ)}".encode())]

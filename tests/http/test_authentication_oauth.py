@@ -11,34 +11,34 @@ from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuth
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from mcp.shared.exceptions import MCPError
 
-from helpers.http_clients import bearer, sdk_client, walk
-from helpers.http_servers import FACES, Site, site
-from helpers.program import command
+from helpers.http_clients import build_bearer_header, open_sdk_client, walk_run
+from helpers.http_servers import FACES, HttpServer, run_http_server
+from helpers.program import run_command
 from helpers.servers import ERAS, TOOL, Place
-from helpers.token_issuer import KEYS, TOKEN, Mint, mint, signing
+from helpers.token_issuer import KEYS, TOKEN, TokenIssuer, create_key, run_issuer
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 
 @pytest.fixture(scope="module")
-def served(at: Place, issuer: Mint) -> Iterator[Site]:
-    with site(at, "--auth", "oauth", "--auth", "token", "--issuer", issuer.url) as made:
+def served(at: Place, issuer: TokenIssuer) -> Iterator[HttpServer]:
+    with run_http_server(at, "--auth", "oauth", "--auth", "token", "--issuer", issuer.url) as made:
         yield made
 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_who_has_a_token_of_the_issuer_walks_a_run_that_is_theirs(
-    at: Place, issuer: Mint, served: Site, era: str
+    at: Place, issuer: TokenIssuer, served: HttpServer, era: str
 ) -> None:
     async def walked() -> list[dict[str, Any]]:
-        headers = bearer(issuer.token(f"http://{served.address}", sub="auth0|ada"))
-        async with sdk_client(served.url("steps"), era, headers=headers) as client:
-            return await walk(client, "brief")
+        headers = build_bearer_header(issuer.token(f"http://{served.address}", sub="auth0|ada"))
+        async with open_sdk_client(served.url("steps"), era, headers=headers) as client:
+            return await walk_run(client, "brief")
 
     begun, ended = anyio.run(walked)
 
     assert (begun["status"], ended["status"]) == ("ok", "task_closed")
-    shown = command("runs", "show", begun["execution_id"], "--store", at.store, "--json", cwd=at.project)
+    shown = run_command("runs", "show", begun["execution_id"], "--store", at.store, "--json", cwd=at.project)
     assert shown.data["run"]["principal"] == "sub:auth0|ada"
 
 
@@ -63,7 +63,7 @@ class Kept:
 
 @pytest.mark.parametrize("era", ERAS)
 def test_the_client_of_the_sdk_finds_the_issuer_by_itself_and_asks_for_more_when_it_needs_more(
-    issuer: Mint, served: Site, era: str
+    issuer: TokenIssuer, served: HttpServer, era: str
 ) -> None:
     """The issuer gives less than it is asked for at first, so that the call needs what is missing."""
     asked: list[str] = []
@@ -73,25 +73,27 @@ def test_the_client_of_the_sdk_finds_the_issuer_by_itself_and_asks_for_more_when
         return "run:read" if len(asked) == 1 else wanted
 
     issuer.scopes, before = scopes, issuer.asked[TOKEN]
-    kept = Kept()
+    stored = Kept()
 
     async def walked() -> list[dict[str, Any]]:
-        auth = ClientCredentialsOAuthProvider(served.url("steps"), kept, "robot", "secret", issuer=issuer.url)
-        async with sdk_client(served.url("steps"), era, auth=auth) as client:
-            return await walk(client, "brief")
+        auth = ClientCredentialsOAuthProvider(
+            served.url("steps"), stored, "robot", "secret", issuer=issuer.url
+        )
+        async with open_sdk_client(served.url("steps"), era, auth=auth) as client:
+            return await walk_run(client, "brief")
 
     begun, ended = anyio.run(walked)
 
     assert (begun["status"], ended["status"]) == ("ok", "task_closed")
     assert asked == ["run:read run:write", "run:read run:write"]
     assert issuer.asked[TOKEN] - before == 2
-    assert kept.tokens is not None
-    assert kept.tokens.scope == "run:read run:write"
+    assert stored.tokens is not None
+    assert stored.tokens.scope == "run:read run:write"
 
 
 @pytest.mark.parametrize("path", ["", *(f"/mcp/{face}" for face in FACES)])
 def test_anybody_may_read_who_gives_out_tokens_for_the_server_and_for_each_face(
-    issuer: Mint, served: Site, path: str
+    issuer: TokenIssuer, served: HttpServer, path: str
 ) -> None:
     answered = served.send(WELL_KNOWN + path)
 
@@ -114,7 +116,7 @@ def test_anybody_may_read_who_gives_out_tokens_for_the_server_and_for_each_face(
         (WELL_KNOWN + "/mcp", ""),
     ],
 )
-def test_who_shows_no_token_is_led_to_the_metadata(served: Site, path: str, led: str) -> None:
+def test_who_shows_no_token_is_led_to_the_metadata(served: HttpServer, path: str, led: str) -> None:
     answered = served.send(path, method="GET")
 
     assert answered.status == 401
@@ -123,11 +125,11 @@ def test_who_shows_no_token_is_led_to_the_metadata(served: Site, path: str, led:
     )
 
 
-def call(served: Site, token: str, era: str, face: str, tool: str, **arguments: object) -> str:
+def call(served: HttpServer, token: str, era: str, face: str, tool: str, **arguments: object) -> str:
     """What a call is refused with, by the client's word."""
 
     async def called() -> str:
-        async with sdk_client(served.url(face), era, headers=bearer(token)) as client:
+        async with open_sdk_client(served.url(face), era, headers=build_bearer_header(token)) as client:
             try:
                 answered = await client.call_tool(tool, arguments)
             except MCPError as refused:
@@ -139,7 +141,9 @@ def call(served: Site, token: str, era: str, face: str, tool: str, **arguments: 
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_token_for_one_face_opens_that_face_and_no_other(issuer: Mint, served: Site, era: str) -> None:
+def test_a_token_for_one_face_opens_that_face_and_no_other(
+    issuer: TokenIssuer, served: HttpServer, era: str
+) -> None:
     token = issuer.token(served.url("steps"))
 
     assert call(served, token, era, "steps", TOOL, template_name="brief") == "ok"
@@ -150,9 +154,9 @@ def test_a_token_for_one_face_opens_that_face_and_no_other(issuer: Mint, served:
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("scopes", ["run:read", "", "run:write:all RUN:WRITE", "admin gate:approve"])
 def test_a_client_of_either_era_hears_which_scope_is_missing(
-    issuer: Mint, served: Site, era: str, scopes: str
+    issuer: TokenIssuer, served: HttpServer, era: str, scopes: str
 ) -> None:
-    told = call(
+    answer = call(
         served,
         issuer.token(f"http://{served.address}", scope=scopes),
         era,
@@ -161,10 +165,10 @@ def test_a_client_of_either_era_hears_which_scope_is_missing(
         template_name="brief",
     )
 
-    assert told == "your token does not let you do this: ask your issuer for one with the scope run:write"
+    assert answer == "your token does not let you do this: ask your issuer for one with the scope run:write"
 
 
-def ask(served: Site, token: str, path: str = "/nothing") -> int:
+def ask(served: HttpServer, token: str, path: str = "/nothing") -> int:
     return served.send(path, token=token).status
 
 
@@ -181,7 +185,7 @@ def ask(served: Site, token: str, path: str = "/nothing") -> int:
     ],
 )
 def test_a_missing_scope_is_told_as_the_protocol_says(
-    issuer: Mint, served: Site, method: str, params: dict[str, Any] | None, needed: str
+    issuer: TokenIssuer, served: HttpServer, method: str, params: dict[str, Any] | None, needed: str
 ) -> None:
     body = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).encode()
     token = issuer.token(f"http://{served.address}", scope="admin")
@@ -198,7 +202,7 @@ def test_a_missing_scope_is_told_as_the_protocol_says(
 
 @pytest.mark.parametrize("params", ['{"name": 7}', '{"name": "unknown"}', '[], "params": {"name": 7}'])
 def test_what_needs_no_scope_or_cannot_be_told_is_left_to_those_who_answer_it(
-    issuer: Mint, served: Site, params: str
+    issuer: TokenIssuer, served: HttpServer, params: str
 ) -> None:
     body = f'{{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {params}}}'.encode()
     token = issuer.token(f"http://{served.address}", scope="admin")
@@ -207,10 +211,10 @@ def test_what_needs_no_scope_or_cannot_be_told_is_left_to_those_who_answer_it(
 
 
 def test_tokens_of_our_own_open_the_same_server_and_are_told_of_scopes_by_answers(
-    at: Place, served: Site
+    at: Place, served: HttpServer
 ) -> None:
     words = ("token", "create", "ada", "--scope", "run:read", "--store", at.store, "--json")
-    secret = command(*words, cwd=at.project).data["token"]["secret"]
+    secret = run_command(*words, cwd=at.project).data["token"]["secret"]
 
     assert ask(served, secret) == 404
     assert call(served, secret, "auto", "steps", TOOL, template_name="brief") == "forbidden"
@@ -219,11 +223,11 @@ def test_tokens_of_our_own_open_the_same_server_and_are_told_of_scopes_by_answer
 def test_a_new_key_is_found_once_and_an_issuer_that_is_gone_takes_nobody_with_it(at: Place) -> None:
     """The issuer is not asked for every key that somebody makes up."""
     away = ExitStack()
-    going = away.enter_context(mint())
-    with away, site(at, "--issuer", going.url) as served:
+    going = away.enter_context(run_issuer())
+    with away, run_http_server(at, "--issuer", going.url) as served:
         old, begun = going.token(f"http://{served.address}"), going.asked[KEYS]
         assert (ask(served, old), going.asked[KEYS]) == (404, begun)
-        going.key = signing("second", "RS256")
+        going.key = create_key("second", "RS256")
         going.publish(going.key.public())
         new = going.token(f"http://{served.address}")
         assert (ask(served, new), going.asked[KEYS]) == (404, begun + 1)
@@ -235,15 +239,15 @@ def test_a_new_key_is_found_once_and_an_issuer_that_is_gone_takes_nobody_with_it
         assert ask(served, going.token(f"http://{served.address}", sub="late")) == 404
 
 
-def test_a_server_behind_a_proxy_is_known_by_what_its_clients_call_it(at: Place, issuer: Mint) -> None:
+def test_a_server_behind_a_proxy_is_known_by_what_its_clients_call_it(at: Place, issuer: TokenIssuer) -> None:
     audience, hosts = "https://plans.example", ("plans.example", "plans.example:443", "Plans.Example")
-    with site(at, "--issuer", issuer.url, "--audience", audience) as served:
-        told = [served.send(WELL_KNOWN + "/mcp/steps", Host=host) for host in hosts]
+    with run_http_server(at, "--issuer", issuer.url, "--audience", audience) as served:
+        answer = [served.send(WELL_KNOWN + "/mcp/steps", Host=host) for host in hosts]
         token = issuer.token(f"{audience}/mcp/steps")
         entered = served.send("/mcp/steps", token=token, Host=hosts[0]).status
         others = [served.send(WELL_KNOWN, Host=host).status for host in OTHERS]
 
-    assert [json.loads(one.text)["resource"] for one in told] == [f"{audience}/mcp/steps"] * len(hosts)
+    assert [json.loads(one.text)["resource"] for one in answer] == [f"{audience}/mcp/steps"] * len(hosts)
     assert (entered, others) == (400, [421, 421, 421])
 
 

@@ -15,39 +15,39 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.utils import base64url_encode
 
 from helpers.crash import Record
-from helpers.http_servers import Answered, Site, site
-from helpers.servers import place
-from helpers.token_issuer import Key, Mint, mint, rsa_key, segment, signing
+from helpers.http_servers import HttpAnswer, HttpServer, run_http_server
+from helpers.servers import create_place
+from helpers.token_issuer import Key, TokenIssuer, create_key, create_rsa_key, encode_segment, run_issuer
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 PATHS: Final = ("/mcp/steps", "/mcp/planner", "/nothing", "/metrics")
 HOUR: Final = 3600
 
 UNUSABLE: Final = {
-    "weak": Key("weak", "RS256", rsa_key(1, 1024)).public(),
-    "for secrets": signing("for secrets", "RS256").public(use="enc"),
-    "for making": signing("for making", "RS256").public(key_ops=["sign"]),
-    "odd use": signing("odd use", "RS256").public(key_ops="verify"),
+    "weak": Key("weak", "RS256", create_rsa_key(1, 1024)).public(),
+    "for secrets": create_key("for secrets", "RS256").public(use="enc"),
+    "for making": create_key("for making", "RS256").public(key_ops=["sign"]),
+    "odd use": create_key("odd use", "RS256").public(key_ops="verify"),
     "of all": {"kty": "oct", "k": "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0", "kid": "of all", "alg": "HS256"},
     "shared": {"kty": "RSA", "alg": "HS256", "kid": "shared", "n": "AQAB", "e": "AQAB"},
-    "none": signing("none", "RS256").public(alg="none"),
-    "other": signing("other", "RS256").public(alg="ES256"),
-    "list": signing("list", "RS256").public(alg=["RS256"]),
-    "curve": signing("curve", "ES256").public(alg="ES256K", crv="secp256k1"),
-    "point": signing("point", "ES256").public(x="AAAA"),
+    "none": create_key("none", "RS256").public(alg="none"),
+    "other": create_key("other", "RS256").public(alg="ES256"),
+    "list": create_key("list", "RS256").public(alg=["RS256"]),
+    "curve": create_key("curve", "ES256").public(alg="ES256K", crv="secp256k1"),
+    "point": create_key("point", "ES256").public(x="AAAA"),
     "of all, unsaid": {"kty": "oct", "k": "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0", "kid": "of all, unsaid"},
-    "private": {**signing("private", "ES256").public(), **signing("private", "ES256").secret()},
-    "number": {**signing("", "ES256").public(), "kid": 7},
-    "": signing("", "ES256").public(),
+    "private": {**create_key("private", "ES256").public(), **create_key("private", "ES256").secret()},
+    "number": {**create_key("", "ES256").public(), "kid": 7},
+    "": create_key("", "ES256").public(),
 }
 """What stands beside the good keys, and opens nothing."""
 
 
 @pytest.fixture(scope="module")
-def issuer() -> Iterator[Mint]:
-    with mint() as made:
-        good = [signing(name, name).public() for name in ALGORITHMS]
-        bare = {name: value for name, value in signing("bare", "ES384").public().items() if name in BARE}
+def issuer() -> Iterator[TokenIssuer]:
+    with run_issuer() as made:
+        good = [create_key(name, name).public() for name in ALGORITHMS]
+        bare = {name: value for name, value in create_key("bare", "ES384").public().items() if name in BARE}
         made.publish(*UNUSABLE.values(), made.key.public(), *good, bare, 7, None, "key")
         yield made
 
@@ -56,17 +56,17 @@ BARE: Final = {"kty", "crv", "x", "y", "kid"}
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory, issuer: Mint) -> Iterator[Site]:
-    at = place(Path(tmp_path_factory.mktemp("bad")) / "place")
-    with site(at, "--issuer", issuer.url, "--auth", "oauth", "--auth", "token") as made:
+def served(tmp_path_factory: pytest.TempPathFactory, issuer: TokenIssuer) -> Iterator[HttpServer]:
+    at = create_place(Path(tmp_path_factory.mktemp("bad")) / "place")
+    with run_http_server(at, "--issuer", issuer.url, "--auth", "oauth", "--auth", "token") as made:
         yield made
 
 
-def ask(served: Site, token: str, path: str = "/nothing") -> Answered:
+def ask(served: HttpServer, token: str, path: str = "/nothing") -> HttpAnswer:
     return served.send(path, token=token)
 
 
-def by(issuer: Mint, key: Key, audience: str, headers: dict[str, Any] | None = None) -> str:
+def by(issuer: TokenIssuer, key: Key, audience: str, headers: dict[str, Any] | None = None) -> str:
     """A good token, signed with another key."""
     head = {"kid": key.kid, "typ": "at+jwt", **(headers or {})}
     return jwt.encode(issuer.claims(audience), key.private, key.algorithm, head)
@@ -74,17 +74,17 @@ def by(issuer: Mint, key: Key, audience: str, headers: dict[str, Any] | None = N
 
 def written(header: object, claims: object, sign: Callable[[bytes], bytes] = lambda _: b"") -> str:
     """A token by hand."""
-    told = f"{segment(header)}.{segment(claims)}"
-    return f"{told}.{segment(sign(told.encode()))}"
+    answer = f"{encode_segment(header)}.{encode_segment(claims)}"
+    return f"{answer}.{encode_segment(sign(answer.encode()))}"
 
 
 def hmac_by(key: bytes) -> Callable[[bytes], bytes]:
-    return lambda told: hmac.digest(key, told, hashlib.sha256)
+    return lambda answer: hmac.digest(key, answer, hashlib.sha256)
 
 
 def signed(key: Key) -> Callable[[bytes], bytes]:
     algorithm = jwt.get_algorithm_by_name(key.algorithm)
-    return lambda told: algorithm.sign(told, key.private)
+    return lambda answer: algorithm.sign(answer, key.private)
 
 
 def _pem(key: Key) -> bytes:
@@ -100,7 +100,7 @@ def by_key(key: Key) -> "Bad":
 
 
 HEAD: Final = {"alg": "ES256", "kid": "first", "typ": "at+jwt"}
-Bad = Callable[[Mint, str], str]
+Bad = Callable[[TokenIssuer, str], str]
 
 BAD: Final[dict[str, Bad]] = {
     "expired": lambda m, a: m.token(a, exp=_now(-HOUR)),
@@ -158,17 +158,17 @@ BAD: Final[dict[str, Bad]] = {
     "published secret, unsaid": lambda m, a: written(
         {"alg": "HS256", "kid": "of all, unsaid"}, m.claims(a), hmac_by(b"secretsecretsecretsecret")
     ),
-    "another algorithm of the key": lambda m, a: by(m, Key("RS256", "RS512", rsa_key()), a),
-    "padding of another kind": lambda m, a: by(m, Key("RS256", "PS256", rsa_key()), a),
-    "key of somebody else": lambda m, a: by(m, Key("first", "ES256", signing("eve", "ES256").private), a),
+    "another algorithm of the key": lambda m, a: by(m, Key("RS256", "RS512", create_rsa_key()), a),
+    "padding of another kind": lambda m, a: by(m, Key("RS256", "PS256", create_rsa_key()), a),
+    "key of somebody else": lambda m, a: by(m, Key("first", "ES256", create_key("eve", "ES256").private), a),
     "key in the token": lambda m, a: by(
         m,
-        Key("first", "ES256", signing("eve", "ES256").private),
+        Key("first", "ES256", create_key("eve", "ES256").private),
         a,
-        {"jwk": signing("eve", "ES256").public(kid="first")},
+        {"jwk": create_key("eve", "ES256").public(kid="first")},
     ),
     "keys of somebody else's place": lambda m, a: by(
-        m, signing("eve", "ES256"), a, {"jku": f"{m.url}/eve", "x5u": f"{m.url}/eve"}
+        m, create_key("eve", "ES256"), a, {"jku": f"{m.url}/eve", "x5u": f"{m.url}/eve"}
     ),
     "no kid": lambda m, a: written({"alg": "ES256"}, m.claims(a), signed(m.key)),
     "kid that is null": lambda m, a: written({**HEAD, "kid": None}, m.claims(a), signed(m.key)),
@@ -178,7 +178,7 @@ BAD: Final[dict[str, Bad]] = {
     "kid that is a query": lambda m, a: by(m, Key("' OR 1=1 --", "ES256", m.key.private), a),
     "kid with a NUL": lambda m, a: by(m, Key("first\0", "ES256", m.key.private), a),
     "kid that is half a character": lambda m, a: by(m, Key("\ud800", "ES256", m.key.private), a),
-    "empty kid": lambda m, a: by(m, Key("", "ES256", signing("", "ES256").private), a),
+    "empty kid": lambda m, a: by(m, Key("", "ES256", create_key("", "ES256").private), a),
     "typ of a logout": lambda m, a: m.token(a, {"typ": "logout+jwt"}),
     "typ of a proof": lambda m, a: m.token(a, {"typ": "dpop+jwt"}),
     "typ that is a number": lambda m, a: written({**HEAD, "typ": 7}, m.claims(a), signed(m.key)),
@@ -207,14 +207,14 @@ BAD: Final[dict[str, Bad]] = {
     "letters": lambda _m, _a: "token",
     "of our own": lambda m, a: "hr_" + m.token(a),
     **{
-        f"key that is {name}": by_key(Key(name, "RS256", rsa_key()))
+        f"key that is {name}": by_key(Key(name, "RS256", create_rsa_key()))
         for name in ("for secrets", "for making", "odd use", "none", "other", "list", "shared")
     },
     "key that is weak": lambda m, a: written(
-        {"alg": "RS256", "kid": "weak"}, m.claims(a), signed(Key("weak", "RS256", rsa_key(1, 1024)))
+        {"alg": "RS256", "kid": "weak"}, m.claims(a), signed(Key("weak", "RS256", create_rsa_key(1, 1024)))
     ),
-    "key that is private": lambda m, a: by(m, signing("private", "ES256"), a),
-    "key that is on no curve": lambda m, a: by(m, signing("point", "ES256"), a),
+    "key that is private": lambda m, a: by(m, create_key("private", "ES256"), a),
+    "key that is on no curve": lambda m, a: by(m, create_key("point", "ES256"), a),
 }
 
 GOOD: Final[dict[str, Bad]] = {
@@ -228,20 +228,20 @@ GOOD: Final[dict[str, Bad]] = {
     "a long name": lambda m, a: m.token(a, sub="é" * 255),
     "half a character": lambda m, a: m.token(a, sub="\ud800"),
     "almost too long": lambda m, a: m.token(a, note="x" * 5000),
-    "a key without alg": lambda m, a: by(m, signing("bare", "ES384"), a),
-    **{name: by_key(signing(name, name)) for name in ALGORITHMS},
+    "a key without alg": lambda m, a: by(m, create_key("bare", "ES384"), a),
+    **{name: by_key(create_key(name, name)) for name in ALGORITHMS},
 }
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_a_good_token_opens_however_it_is_written(issuer: Mint, served: Site, name: str) -> None:
+def test_a_good_token_opens_however_it_is_written(issuer: TokenIssuer, served: HttpServer, name: str) -> None:
     token = GOOD[name](issuer, f"http://{served.address}")
 
     assert ask(served, token).status == 404
 
 
 def test_every_bad_token_is_refused_on_every_route_and_all_are_told_the_same(
-    issuer: Mint, served: Site, record_property: Record
+    issuer: TokenIssuer, served: HttpServer, record_property: Record
 ) -> None:
     audience = f"http://{served.address}"
     same = {path: ask(served, "x", path) for path in PATHS}
@@ -264,7 +264,7 @@ MUTATED: Final = 300
 
 
 def test_of_a_good_token_with_any_one_character_changed_nothing_opens(
-    issuer: Mint, served: Site, record_property: Record
+    issuer: TokenIssuer, served: HttpServer, record_property: Record
 ) -> None:
     chance = random.Random("tokens")  # noqa: S311 - the same ones each time
     token = issuer.token(f"http://{served.address}")

@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 
 from handrail.app.faces import StepsStatus
-from helpers.http_clients import Wire
-from helpers.http_servers import Site, site
-from helpers.metrics import figures, read
-from helpers.servers import ERAS, TOOL, Place, Told, until
-from helpers.store_locks import held
+from helpers.http_clients import WireClient
+from helpers.http_servers import HttpServer, run_http_server
+from helpers.metrics import parse_samples, read_metrics
+from helpers.servers import ERAS, TOOL, Place, ToolAnswer, wait_until
+from helpers.store_locks import lock_store
 
 
 @pytest.fixture(scope="module", params=["with sessions", "without"])
-def served(at: Place, request: pytest.FixtureRequest) -> Iterator[Site]:
-    with site(at, *(["--replicas"] if request.param == "without" else [])) as made:
+def served(at: Place, request: pytest.FixtureRequest) -> Iterator[HttpServer]:
+    with run_http_server(at, *(["--replicas"] if request.param == "without" else [])) as made:
         yield made
 
 
-async def raw(wire: Wire, params: Mapping[str, Any], more: Mapping[str, str]) -> bytes:
+async def raw(wire: WireClient, params: Mapping[str, Any], more: Mapping[str, str]) -> bytes:
     headers, message = wire._asked(1, "tools/call", params)  # noqa: SLF001 - the client of these tests
     body = json.dumps(message).encode()
     return await wire.thrown(wire.head("POST", len(body), {**headers, "connection": "close", **more}) + body)
@@ -37,9 +37,9 @@ UNUSUAL = (
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_headers_that_a_client_may_not_send_are_refused(served: Site, era: str) -> None:
+def test_headers_that_a_client_may_not_send_are_refused(served: HttpServer, era: str) -> None:
     async def asked() -> None:
-        wire = Wire(served, "steps", era)
+        wire = WireClient(served, "steps", era)
         await wire.greet()
         await wire.call(2, TOOL, {"template_name": "brief"})
         given = {"name": TOOL, "arguments": {}}
@@ -49,9 +49,9 @@ def test_headers_that_a_client_may_not_send_are_refused(served: Site, era: str) 
     asyncio.run(asked())
 
 
-def test_a_client_of_2026_whose_headers_are_of_another_call_is_refused_as_ever(served: Site) -> None:
+def test_a_client_of_2026_whose_headers_are_of_another_call_is_refused_as_ever(served: HttpServer) -> None:
     async def asked() -> list[bytes]:
-        wire = Wire(served, "steps", "auto")
+        wire = WireClient(served, "steps", "auto")
         given = {"name": TOOL, "arguments": {}}
         changed = (
             {"mcp-name": "other"},
@@ -65,35 +65,35 @@ def test_a_client_of_2026_whose_headers_are_of_another_call_is_refused_as_ever(s
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_call_that_takes_long_is_done_once_and_answered(at: Place, served: Site, era: str) -> None:
-    async def called() -> Told:
-        wire = Wire(served, "steps", era)
+def test_a_call_that_takes_long_is_done_once_and_answered(at: Place, served: HttpServer, era: str) -> None:
+    async def called() -> ToolAnswer:
+        wire = WireClient(served, "steps", era)
         await wire.greet()
         before = await wire.call(2, TOOL, {"template_name": "walk"})
-        with held(at) as awaited, ThreadPoolExecutor(1) as pool:
+        with lock_store(at) as awaited, ThreadPoolExecutor(1) as pool:
             arguments = {"execution_id": before.run, "action": "pause", "reason": "lunch"}
             call = asyncio.create_task(wire.call(3, TOOL, arguments))
-            await asyncio.get_running_loop().run_in_executor(pool, until, awaited, "a call that waits")
+            await asyncio.get_running_loop().run_in_executor(pool, wait_until, awaited, "a call that waits")
             done, _ = await asyncio.wait((call,), timeout=0.7)
             assert not done
         return await call
 
-    before = figures(read(served).text).get(COUNTED, 0)
+    before = parse_samples(read_metrics(served).text).get(COUNTED, 0)
     assert asyncio.run(called()).code == StepsStatus.OK
-    assert figures(read(served).text)[COUNTED] == before + 2
+    assert parse_samples(read_metrics(served).text)[COUNTED] == before + 2
 
 
 COUNTED = "handrail_calls_total{face=steps,outcome=ok,tool=workflow_next_step}"
 
 
 def test_a_session_in_which_calls_are_made_is_not_idle(at: Place) -> None:
-    async def called(served: Site) -> None:
-        wire = Wire(served, "steps", "legacy")
+    async def called(served: HttpServer) -> None:
+        wire = WireClient(served, "steps", "legacy")
         await wire.greet()
         end, number = time.monotonic() + 2.5, 2
         while time.monotonic() < end:
             number += 1
             assert (await wire.call(number, TOOL, {"execution_id": "none"})).failed
 
-    with site(at, HANDRAIL_SESSION_IDLE="1") as served:
+    with run_http_server(at, HANDRAIL_SESSION_IDLE="1") as served:
         asyncio.run(called(served))

@@ -10,11 +10,11 @@ import pytest
 
 from handrail.app.faces import StepsStatus
 from helpers.crash import Record
-from helpers.http_clients import Wire
-from helpers.http_servers import Site, site
-from helpers.metrics import figures, read
-from helpers.servers import BOUND, ERAS, TOOL, Told, note, place, until
-from helpers.store_contents import whole
+from helpers.http_clients import WireClient
+from helpers.http_servers import HttpServer, run_http_server
+from helpers.metrics import parse_samples, read_metrics
+from helpers.servers import BOUND, ERAS, TOOL, ToolAnswer, build_note_output, create_place, wait_until
+from helpers.store_contents import read_store_contents
 
 pytestmark = pytest.mark.unmeasured
 CLIENTS: Final = 1000
@@ -52,11 +52,13 @@ def _as_many_descriptors_as_there_may_be() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def _together(served: Site, count: int, work: Callable[[Wire, int], Awaitable[Result]]) -> list[Result]:
+def _together(
+    served: HttpServer, count: int, work: Callable[[WireClient, int], Awaitable[Result]]
+) -> list[Result]:
     """What so many clients get, each for its number; all of them ask at once, and then leave."""
 
     async def one(number: int, met: asyncio.Barrier) -> Result:
-        wire = Wire(served, "steps", ERAS[number % 2])
+        wire = WireClient(served, "steps", ERAS[number % 2])
         await wire.greet()
         await met.wait()
         result = await work(wire, number)
@@ -71,49 +73,53 @@ def _together(served: Site, count: int, work: Callable[[Wire, int], Awaitable[Re
     return asyncio.run(every())
 
 
-async def _start(wire: Wire, number: int) -> Told:
+async def _start(wire: WireClient, number: int) -> ToolAnswer:
     return await wire.call(2, TOOL, {"template_name": "errand", "inputs": {"wish": f"number {number}"}})
 
 
-def _go_on(begun: Sequence[Told]) -> Callable[[Wire, int], Awaitable[Told]]:
+def _go_on(begun: Sequence[ToolAnswer]) -> Callable[[WireClient, int], Awaitable[ToolAnswer]]:
     """How each client goes on with the run of its number."""
 
-    async def go_on(wire: Wire, number: int) -> Told:
-        output = note(summary=f"Done by {number}")
+    async def go_on(wire: WireClient, number: int) -> ToolAnswer:
+        output = build_note_output(summary=f"Done by {number}")
         given = {"step_token": begun[number].token, "model_output_so_far": output}
         return await wire.call(2, TOOL, given)
 
     return go_on
 
 
-def _open(served: Site) -> int:
+def _open(served: HttpServer) -> int:
     return len(list(Path(f"/proc/{served.process.pid}/fd").iterdir()))
 
 
-def _held(served: Site) -> float:
+def _held(served: HttpServer) -> float:
     """How many pieces of memory the server has in use."""
-    return figures(read(served).text)["handrail_memory_blocks"]
+    return parse_samples(read_metrics(served).text)["handrail_memory_blocks"]
 
 
-def _resident(served: Site) -> int:
+def _resident(served: HttpServer) -> int:
     status = Path(f"/proc/{served.process.pid}/status").read_text()
     return int(status.partition("VmRSS:")[2].split()[0]) // 1024
 
 
-def _thousand(served: Site, held: float, work: Callable[[Wire, int], Awaitable[Result]]) -> list[Result]:
+def _thousand(
+    served: HttpServer, held: float, work: Callable[[WireClient, int], Awaitable[Result]]
+) -> list[Result]:
     """What a thousand clients get; then nothing of them is open, nor in use but for a hundredth of `held`."""
     before = _open(served)
     found = _together(served, CLIENTS, work)
-    until(lambda: _open(served) <= before, "its descriptors are closed")
-    until(lambda: _held(served) <= held + held // 100, "it holds as much memory as before, to a hundredth")
+    wait_until(lambda: _open(served) <= before, "its descriptors are closed")
+    wait_until(
+        lambda: _held(served) <= held + held // 100, "it holds as much memory as before, to a hundredth"
+    )
     return found
 
 
 def test_of_a_thousand_clients_with_equal_ids_each_gets_its_own_answers_and_nothing_is_left(
     tmp_path: Path, record_property: Record
 ) -> None:
-    at = place(tmp_path, errand=ERRAND)
-    with site(at) as served:
+    at = create_place(tmp_path, errand=ERRAND)
+    with run_http_server(at) as served:
         _together(served, 4, _go_on(_together(served, 4, _start)))
         held = _held(served)
         begun = _thousand(served, held, _start)
@@ -128,7 +134,7 @@ def test_of_a_thousand_clients_with_equal_ids_each_gets_its_own_answers_and_noth
         assert f"Your wish is number {number}, and no other." in one.reply["human_message"]
         assert (other.run, other.code) == (one.run, StepsStatus.TASK_CLOSED)
         assert other.reply["synthesis"]["outcome_summary"] == f"Done by {number}"
-    runs = whole(at.store)
+    runs = read_store_contents(at.store)
     assert {runs.revision(one.run) for one in begun} == {2}
     assert len({one.run for one in begun}) == CLIENTS
     assert resident[-1] <= max(resident[:-1]) + MARGIN, resident

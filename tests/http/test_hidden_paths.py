@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from helpers.http_servers import FACES
-from helpers.program import command
-from helpers.servers import until
-from helpers.tenants import Estate, Person, estate, said, worked
+from helpers.program import run_command
+from helpers.servers import wait_until
+from helpers.tenants import TenantServer, TenantUser, run_json_command, run_tenant_server, use_every_face
 
 NONE = "unknown_workflow unknown_workflow arguments unknown_workflow"
 CODES = {
@@ -23,13 +23,13 @@ CODES = {
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Estate]:
-    with estate(Path(tmp_path_factory.mktemp("hidden")) / "place") as made:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TenantServer]:
+    with run_tenant_server(Path(tmp_path_factory.mktemp("hidden")) / "place") as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def all_(house: Estate) -> Person:
+def all_(house: TenantServer) -> TenantUser:
     """Somebody who may see all projects, of which three are in a bad way."""
     shelf = house.alpha / ".handrail"
     (shelf / "workflows" / "broken.yaml").write_text("workflow: broken\nversion: one\n", "utf-8")
@@ -37,23 +37,23 @@ def all_(house: Estate) -> Person:
     (shelf / "agents" / "mute.md").write_bytes(b"\xff\xfe")
     for name in ("bare", "gone", "linked"):
         (house.at.folder / "srv" / name).mkdir()
-        said(house.at, "project", "add", name, house.at.folder / "srv" / name)
+        run_json_command(house.at, "project", "add", name, house.at.folder / "srv" / name)
     (house.at.folder / "srv" / "linked" / ".ai").symlink_to(house.at.folder)
     (house.at.folder / "srv" / "linked" / ".collab").symlink_to(house.at.folder)
     shutil.rmtree(house.at.folder / "srv" / "gone")
     person = house.person("kim")
-    until(lambda: "linked" in person.read("available-workflows://all"), "the new projects are served")
+    wait_until(lambda: "linked" in person.read("available-workflows://all"), "the new projects are served")
     return person
 
 
-def leaks(house: Estate) -> list[str]:
+def leaks(house: TenantServer) -> list[str]:
     """What was said with a path of the server in it; what a client had sent itself is not counted."""
     return [text for text in house.heard if str(house.at.folder) in text]
 
 
 @pytest.mark.parametrize("project", ["alpha", "beta", "bare", "gone", "linked"])
 def test_no_tool_tells_where_a_project_is_whatever_state_it_is_in(
-    house: Estate, all_: Person, project: str
+    house: TenantServer, all_: TenantUser, project: str
 ) -> None:
     names = ("brief", "broken", "bug-fix", "alpha-only")
     codes = [all_.step(template_name=name, project=project).code for name in names]
@@ -71,8 +71,8 @@ def test_no_tool_tells_where_a_project_is_whatever_state_it_is_in(
 
 
 @pytest.mark.parametrize("face", FACES)
-def test_no_resource_tells_where_a_project_is(house: Estate, all_: Person, face: str) -> None:
-    worked_in = [one["project_id"] for one in said(house.at, "project", "list")["projects"]]
+def test_no_resource_tells_where_a_project_is(house: TenantServer, all_: TenantUser, face: str) -> None:
+    worked_in = [one["project_id"] for one in run_json_command(house.at, "project", "list")["projects"]]
     listed = [one["uri"] for one in all_.ask(face, "resources/list", {})["result"]["resources"]]
     for uri in (*listed, "persona://mute", *(f"project-context://{one}" for one in worked_in)):
         all_.read(uri, face)
@@ -80,13 +80,15 @@ def test_no_resource_tells_where_a_project_is(house: Estate, all_: Person, face:
         all_.ask(face, method, {})
 
     assert leaks(house) == []
-    told = all_.read("available-workflows://all", face)
-    assert "alpha/.handrail/workflows/broken.yaml" in told
-    assert "alpha/.handrail/workflows/bug-fix.yaml hides handrail/workflows/" in told
-    assert '"root":null' in told
+    answer = all_.read("available-workflows://all", face)
+    assert "alpha/.handrail/workflows/broken.yaml" in answer
+    assert "alpha/.handrail/workflows/bug-fix.yaml hides handrail/workflows/" in answer
+    assert '"root":null' in answer
 
 
-def test_a_path_is_no_name_of_a_project_and_is_answered_like_any_other(house: Estate, all_: Person) -> None:
+def test_a_path_is_no_name_of_a_project_and_is_answered_like_any_other(
+    house: TenantServer, all_: TenantUser
+) -> None:
     def told(project: str) -> str:
         return all_.step(template_name="brief", project=project).text.replace(project, "IT")
 
@@ -98,25 +100,29 @@ def test_a_path_is_no_name_of_a_project_and_is_answered_like_any_other(house: Es
         house.heard.remove(text)
 
 
-def test_a_store_that_cannot_be_written_says_so_without_its_path(house: Estate, all_: Person) -> None:
-    worked(house.person("ann", "alpha"), "alpha")
+def test_a_store_that_cannot_be_written_says_so_without_its_path(
+    house: TenantServer, all_: TenantUser
+) -> None:
+    use_every_face(house.person("ann", "alpha"), "alpha")
     trusted = house.at.folder / "home" / ".local" / "share" / "handrail" / "trusted.json"
     trusted.parent.mkdir(parents=True, exist_ok=True)
     trusted.write_text("{", "utf-8")
 
-    told = all_.step(template_name="bug-fix", project="alpha")
+    answer = all_.step(template_name="bug-fix", project="alpha")
     trusted.unlink()
 
-    assert told.code == "unreadable"
-    assert "the server's data/trusted.json" in told.text
+    assert answer.code == "unreadable"
+    assert "the server's data/trusted.json" in answer.text
     assert leaks(house) == []
 
 
-def test_a_server_of_ones_own_knows_its_projects_by_their_folders_too(house: Estate, tmp_path: Path) -> None:
+def test_a_server_of_ones_own_knows_its_projects_by_their_folders_too(
+    house: TenantServer, tmp_path: Path
+) -> None:
     clash = tmp_path / "alpha"
     clash.mkdir()
     words = ("serve", "--http", "127.0.0.1:0", "--project", clash, "--store", house.at.store)
-    refused = command(*words, cwd=tmp_path)
+    refused = run_command(*words, cwd=tmp_path)
 
     assert refused.status == 1
     assert f"{clash} and {house.alpha} would both be called `alpha`" in refused.err

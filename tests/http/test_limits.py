@@ -11,27 +11,27 @@ from handrail.cli.serve import AuthOptions
 from handrail.cli.serve_http import prepare_http_service
 from handrail.http.limits import NANOSECONDS_PER_SECOND, CallLimits, RateLimit, Visit, peer_of
 from handrail.runtime.errors import Unreadable
-from helpers.http_servers import Answered, Site, site
+from helpers.http_servers import HttpAnswer, HttpServer, run_http_server
 from helpers.servers import Place
-from helpers.token_issuer import Mint
+from helpers.token_issuer import TokenIssuer
 
 SMALL: Final = {"HANDRAIL_RATE": "1", "HANDRAIL_BURST": "5", "HANDRAIL_SIZE": "1000"}
 """One call a minute, so that no test is slow enough for another one."""
 
 
 @pytest.fixture(scope="module")
-def served(at: Place, issuer: Mint) -> Iterator[Site]:
-    with site(at, "--issuer", issuer.url, "--known-as", "plans.example.org:443", **SMALL) as made:
+def served(at: Place, issuer: TokenIssuer) -> Iterator[HttpServer]:
+    with run_http_server(at, "--issuer", issuer.url, "--known-as", "plans.example.org:443", **SMALL) as made:
         yield made
 
 
-def ask(served: Site, token: str, path: str = "/nothing", come_by: str = "192.0.2.1") -> Answered:
+def ask(served: HttpServer, token: str, path: str = "/nothing", come_by: str = "192.0.2.1") -> HttpAnswer:
     """A request that a proxy on this machine passes on."""
     return served.send(path, method="GET", Authorization=f"Bearer {token}", X_Forwarded_For=come_by)
 
 
 def test_who_calls_too_often_is_told_when_to_come_again_and_nobody_else_is(
-    served: Site, issuer: Mint
+    served: HttpServer, issuer: TokenIssuer
 ) -> None:
     url = f"http://{served.address}"
     seen = [ask(served, issuer.token(url, jti=str(number))) for number in range(7)]
@@ -46,7 +46,7 @@ def test_who_calls_too_often_is_told_when_to_come_again_and_nobody_else_is(
 
 
 def test_an_address_that_shows_nothing_good_is_held_up_before_anything_is_looked_at(
-    served: Site, issuer: Mint
+    served: HttpServer, issuer: TokenIssuer
 ) -> None:
     """Who came in before still does, from the same address; so does everybody from another one."""
     url, there = f"http://{served.address}", "192.0.2.2"
@@ -68,7 +68,9 @@ OPEN: Final = ("/healthz", "/.well-known/oauth-protected-resource")
 
 
 @pytest.mark.parametrize(("size", "status"), [(1000, 400), (1001, 413)])
-def test_how_large_a_message_may_be_is_a_setting(served: Site, issuer: Mint, size: int, status: int) -> None:
+def test_how_large_a_message_may_be_is_a_setting(
+    served: HttpServer, issuer: TokenIssuer, size: int, status: int
+) -> None:
     body = json.dumps({"jsonrpc": "1.0"}).encode().ljust(size)
     token = issuer.token(served.url("steps"), sub="large")
     whole = served.send("/mcp/steps", body, token=token)

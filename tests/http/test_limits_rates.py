@@ -149,7 +149,7 @@ def test_what_is_no_number_is_told(
 ) -> None:
     monkeypatch.setenv(variable, given_)
 
-    with pytest.raises(Unreadable, match=said) as told:
+    with pytest.raises(Unreadable, match=said) as answer:
         (read_rate_limit(), load_session_limits(sessions=True))
 
-    assert told.value.repair.startswith("set it to a whole number from 1 to ")
+    assert answer.value.repair.startswith("set it to a whole number from 1 to ")

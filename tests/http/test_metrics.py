@@ -10,42 +10,42 @@ from mcp import Client
 
 from handrail.app.faces import Answer, StepsStatus, Tool
 from handrail.http.metrics import Metrics
-from helpers.http_clients import Wire
-from helpers.http_servers import FACES, Site, given, site
-from helpers.metrics import figures, read
-from helpers.servers import ERAS, TOOL, Pipe, Place, note, place, until
+from helpers.http_clients import WireClient
+from helpers.http_servers import FACES, HttpServer, create_token, run_http_server
+from helpers.metrics import parse_samples, read_metrics
+from helpers.servers import ERAS, TOOL, Pipe, Place, build_note_output, create_place, wait_until
 
 
-async def _calls(served: Site, era: str) -> None:
+async def _calls(served: HttpServer, era: str) -> None:
     async with Client(served.url("steps"), mode=era) as client:
         begun = await client.call_tool(TOOL, {"template_name": "brief"})
         assert begun.structured_content is not None
         token = {"step_token": begun.structured_content["new_step_token"]}
         for _ in range(2):
-            await client.call_tool(TOOL, {**token, "model_output_so_far": note()})
+            await client.call_tool(TOOL, {**token, "model_output_so_far": build_note_output()})
         await client.call_tool(TOOL, {"template_name": "a text of an agent"})
         await client.call_tool(TOOL, {"execution_id": "another text of an agent"})
 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_calls_turns_and_refusals_are_counted_and_no_label_holds_what_an_agent_said(
-    served: Site, era: str
+    served: HttpServer, era: str
 ) -> None:
-    before = figures(read(served).text)
+    before = parse_samples(read_metrics(served).text)
     anyio.run(_calls, served, era)
-    answered = read(served)
-    after = figures(answered.text)
+    answered = read_metrics(served)
+    after = parse_samples(answered.text)
 
     assert answered.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     grown = {
         name: value - before.get(name, 0) for name, value in after.items() if name.startswith("handrail_")
     }
-    told = {
+    answer = {
         name: value
         for name, value in grown.items()
         if value and not re.search("_created|_sum|le=|_memory_", name)
     }
-    assert told == {
+    assert answer == {
         f"handrail_calls_total{{face=steps,outcome=ok,tool={TOOL}}}": 3,
         f"handrail_calls_total{{face=steps,outcome=refused,tool={TOOL}}}": 2,
         "handrail_refusals_total{code=unknown_run}": 1,
@@ -56,18 +56,18 @@ def test_calls_turns_and_refusals_are_counted_and_no_label_holds_what_an_agent_s
     assert "text of an agent" not in answered.text
 
 
-async def _standing(served: Site) -> tuple[dict[str, float], dict[str, float]]:
+async def _standing(served: HttpServer) -> tuple[dict[str, float], dict[str, float]]:
     """The figures while a client of 2025 has a session and two subscriptions, and when it has gone."""
-    wire = Wire(served, "steps", "legacy")
+    wire = WireClient(served, "steps", "legacy")
     await wire.greet()
     for number, name in enumerate(("default", "tester"), 2):
         await wire.ask(number, "resources/subscribe", {"uri": f"persona://{name}"})
-    during = figures(await anyio.to_thread.run_sync(lambda: read(served).text))
+    during = parse_samples(await anyio.to_thread.run_sync(lambda: read_metrics(served).text))
     await wire.leave()
-    return during, figures(await anyio.to_thread.run_sync(lambda: read(served).text))
+    return during, parse_samples(await anyio.to_thread.run_sync(lambda: read_metrics(served).text))
 
 
-def test_how_a_server_stands_is_told(served: Site) -> None:
+def test_how_a_server_stands_is_told(served: HttpServer) -> None:
     during, after = anyio.run(_standing, served)
 
     assert [during[f"handrail_sessions{{face={face}}}"] for face in FACES] == [0, 0, 0, 0, 1]
@@ -84,18 +84,22 @@ def test_a_code_that_is_not_ours_and_a_busy_store_have_their_places() -> None:
         metrics.record_call("steps", tool, Answer({"code": code}, "", failed=True))
     metrics.record_call("steps", tool, Answer({"code": "in a good answer it is none"}, "", failed=False))
     metrics.set_load(None)
-    told = {name: value for name, value in figures(metrics.text().decode()).items() if "_created" not in name}
+    answer = {
+        name: value
+        for name, value in parse_samples(metrics.text().decode()).items()
+        if "_created" not in name
+    }
 
-    assert told["handrail_calls_total{face=steps,outcome=failed,tool=go}"] == 3
-    assert told["handrail_calls_total{face=steps,outcome=refused,tool=go}"] == 1
-    assert told["handrail_calls_total{face=steps,outcome=ok,tool=go}"] == 1
-    assert {name: value for name, value in told.items() if "refusals" in name} == {
+    assert answer["handrail_calls_total{face=steps,outcome=failed,tool=go}"] == 3
+    assert answer["handrail_calls_total{face=steps,outcome=refused,tool=go}"] == 1
+    assert answer["handrail_calls_total{face=steps,outcome=ok,tool=go}"] == 1
+    assert {name: value for name, value in answer.items() if "refusals" in name} == {
         "handrail_refusals_total{code=busy}": 2,
         "handrail_refusals_total{code=internal}": 1,
         "handrail_refusals_total{code=other}": 1,
     }
-    assert told["handrail_store_busy_total"] == 2
-    assert str(told["handrail_feed_behind"]) == "nan"
+    assert answer["handrail_store_busy_total"] == 2
+    assert str(answer["handrail_feed_behind"]) == "nan"
 
 
 @pytest.mark.parametrize(
@@ -110,25 +114,25 @@ def test_a_code_that_is_not_ours_and_a_busy_store_have_their_places() -> None:
     ],
 )
 def test_where_tokens_are_asked_for_who_is_near_needs_none_unless_they_speak_for_somebody(
-    guarded: Site, more: dict[str, str]
+    guarded: HttpServer, more: dict[str, str]
 ) -> None:
-    assert read(guarded).status == 200
-    assert read(guarded, **more).status == 401
+    assert read_metrics(guarded).status == 200
+    assert read_metrics(guarded, **more).status == 401
 
 
 @pytest.fixture(scope="module")
-def guarded(at: Place) -> Iterator[Site]:
-    given(at, "keeper", "admin")
-    with site(at, "--auth", "token") as made:
+def guarded(at: Place) -> Iterator[HttpServer]:
+    create_token(at, "keeper", "admin")
+    with run_http_server(at, "--auth", "token") as made:
         yield made
 
 
 def test_behind_a_proxy_nobody_is_near_and_a_token_needs_the_scope(at: Place) -> None:
-    reader, writer = (given(at, name, f"run:{name}")["secret"] for name in ("read", "write"))
-    with site(at, "--auth", "token", "--known-as", "team.example:443") as served:
-        statuses = [read(served).status, read(served, Host="team.example:443").status]
-        forbidden = read(served, Authorization=f"Bearer {writer}")
-        assert read(served, Authorization=f"Bearer {reader}").status == 200
+    reader, writer = (create_token(at, name, f"run:{name}")["secret"] for name in ("read", "write"))
+    with run_http_server(at, "--auth", "token", "--known-as", "team.example:443") as served:
+        statuses = [read_metrics(served).status, read_metrics(served, Host="team.example:443").status]
+        forbidden = read_metrics(served, Authorization=f"Bearer {writer}")
+        assert read_metrics(served, Authorization=f"Bearer {reader}").status == 200
 
     assert statuses == [401, 401]
     assert (forbidden.status, "a token for all projects with the scope run:read" in forbidden.text) == (
@@ -139,7 +143,7 @@ def test_behind_a_proxy_nobody_is_near_and_a_token_needs_the_scope(at: Place) ->
 
 def test_only_a_server_over_http_imports_what_counts(tmp_path: Path) -> None:
     """The interpreter says what is imported; the face that is served is the only one."""
-    at = place(tmp_path)
+    at = create_place(tmp_path)
     with Pipe(at, PYTHONPROFILEIMPORTTIME="1") as pipe:
         assert pipe.start("brief").code == StepsStatus.OK
     names = set(re.findall(r"\| +([\w.]+)$", pipe.errors(), re.MULTILINE))
@@ -151,12 +155,12 @@ def test_only_a_server_over_http_imports_what_counts(tmp_path: Path) -> None:
     assert [name for name in sorted(names) if name.startswith(unwanted)] == []
 
 
-def test_the_feed_is_no_longer_behind_once_it_has_told(served: Site) -> None:
+def test_the_feed_is_no_longer_behind_once_it_has_told(served: HttpServer) -> None:
     async def heard() -> None:
-        wire = Wire(served, "steps", "legacy")
+        wire = WireClient(served, "steps", "legacy")
         await wire.greet()
         await wire.ask(2, "resources/subscribe", {"uri": "persona://default"})
         await wire.call(3, TOOL, {"template_name": "brief"})
 
     anyio.run(heard)
-    until(lambda: figures(read(served).text)["handrail_feed_behind"] == 0, "all is told")
+    wait_until(lambda: parse_samples(read_metrics(served).text)["handrail_feed_behind"] == 0, "all is told")

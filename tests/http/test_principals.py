@@ -12,16 +12,16 @@ from handrail.app.faces import StepsStatus
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import EntryKind
 from helpers.http_servers import FACES
-from helpers.program import command
-from helpers.servers import BOUND, META, TOOL, note, until
-from helpers.tenants import ACCEPTS, Estate, Person, said, token, worked
+from helpers.program import run_command
+from helpers.servers import BOUND, META, TOOL, build_note_output, wait_until
+from helpers.tenants import ACCEPTS, TenantServer, TenantUser, create_token, run_json_command, use_every_face
 
 LIST = {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {}}
 
 
 @pytest.mark.parametrize("face", FACES)
 def test_a_session_is_there_for_who_began_it_and_for_nobody_else(
-    house: Estate, ann: Person, bob: Person, face: str
+    house: TenantServer, ann: TenantUser, bob: TenantUser, face: str
 ) -> None:
     session = ann.greet(face)
     beside = house.person("amy", "alpha")
@@ -37,20 +37,22 @@ def test_a_session_is_there_for_who_began_it_and_for_nobody_else(
     assert house.person("ann", "alpha").in_session(face, session, LIST).status == 200
 
 
-def test_a_token_that_is_revoked_or_too_old_ends_its_session_at_the_next_request(house: Estate) -> None:
-    made = token(house.at, "cat", "alpha")
-    cat = Person(house.served, made["secret"], house.heard)
+def test_a_token_that_is_revoked_or_too_old_ends_its_session_at_the_next_request(house: TenantServer) -> None:
+    made = create_token(house.at, "cat", "alpha")
+    cat = TenantUser(house.served, made["secret"], house.heard)
     session = cat.greet("steps")
     assert cat.in_session("steps", session, LIST).status == 200
-    assert command("token", "revoke", made["id"], "--store", house.at.store, cwd=house.at.folder).status == 0
+    assert (
+        run_command("token", "revoke", made["id"], "--store", house.at.store, cwd=house.at.folder).status == 0
+    )
     assert cat.in_session("steps", session, LIST).status == 401
 
     brief = house.person("dan", "alpha", expires="1s")
-    until(lambda: brief.send("steps", {}, LIST).status == 401, "the token is too old")
+    wait_until(lambda: brief.send("steps", {}, LIST).status == 401, "the token is too old")
 
 
 @contextmanager
-def listening(person: Person, uris: list[str], session: str = "") -> Iterator[http.client.HTTPResponse]:
+def listening(person: TenantUser, uris: list[str], session: str = "") -> Iterator[http.client.HTTPResponse]:
     """A stream that tells of these resources: that of a session, or without one that of 2026."""
     connection = http.client.HTTPConnection("127.0.0.1", person.served.port, timeout=BOUND)
     usual = {
@@ -91,7 +93,7 @@ def told(stream: http.client.HTTPResponse, last: str) -> list[str]:
 
 @pytest.mark.parametrize("era", ["legacy", "auto"])
 def test_who_listens_hears_of_their_own_projects_and_of_nothing_else(
-    ann: Person, bob: Person, era: str
+    ann: TenantUser, bob: TenantUser, era: str
 ) -> None:
     hers, his = ann.step(template_name="walk"), bob.step(template_name="walk")
     uris = [
@@ -104,9 +106,11 @@ def test_who_listens_hears_of_their_own_projects_and_of_nothing_else(
         if era == "auto":
             while "acknowledged" not in stream.readline().decode():
                 pass
-        moved = ann.step(step_token=hers.token, model_output_so_far=note())
-        assert ann.step(step_token=moved.token, model_output_so_far=note()).code == StepsStatus.OK
-        assert bob.step(step_token=his.token, model_output_so_far=note()).code == StepsStatus.OK
+        moved = ann.step(step_token=hers.token, model_output_so_far=build_note_output())
+        assert (
+            ann.step(step_token=moved.token, model_output_so_far=build_note_output()).code == StepsStatus.OK
+        )
+        assert bob.step(step_token=his.token, model_output_so_far=build_note_output()).code == StepsStatus.OK
 
         heard = told(stream, f"workflow-status://{his.run}")
 
@@ -114,16 +118,16 @@ def test_who_listens_hears_of_their_own_projects_and_of_nothing_else(
     assert heard.count("workflow-artifacts://recent") <= 1
 
 
-def test_every_entry_of_the_journal_says_which_principal_client_and_agent_it_was(house: Estate) -> None:
+def test_every_entry_of_the_journal_says_which_principal_client_and_agent_it_was(house: TenantServer) -> None:
     both = {name: house.person(name, "alpha") for name in ("eva", "fay")}
     begun = both["eva"].call("steps", TOOL, {"template_name": "walk"}, **{"handrail/agent": "planner-1"})
-    given = {"step_token": begun.token, "model_output_so_far": note()}
+    given = {"step_token": begun.token, "model_output_so_far": build_note_output()}
     both["fay"].call("steps", TOOL, given, **{"handrail/agent": "worker-2"})
     both["eva"].call("steps", TOOL, {"execution_id": begun.run})
     both["fay"].call("steps", TOOL, {"execution_id": begun.run, "action": "pause"}, **{"handrail/agent": 7})
     both["eva"].call("steps", TOOL, given)
 
-    events = said(house.at, "runs", "events", begun.run)["events"]
+    events = run_json_command(house.at, "runs", "events", begun.run)["events"]
 
     who = [tuple(one["data"].get(name, "") for name in ("principal", "client", "agent")) for one in events]
     kinds = [one["kind"] for one in events]
@@ -133,7 +137,7 @@ def test_every_entry_of_the_journal_says_which_principal_client_and_agent_it_was
         (EntryKind.TOKEN_GENERATED, ("eva", "bench 1", "")),
         (EntryKind.WORKFLOW_STATE_TRANSITION, ("fay", "bench 1", "")),
     ]
-    shown = command("runs", "events", begun.run, "--store", house.at.store, cwd=house.at.folder).out
+    shown = run_command("runs", "events", begun.run, "--store", house.at.store, cwd=house.at.folder).out
     assert all('"principal":' in line for line in shown.splitlines())
 
 
@@ -153,9 +157,9 @@ GONE_ON = (
 
 
 def test_the_faces_over_files_and_commits_work_in_the_project_of_who_calls(
-    house: Estate, ann: Person, bob: Person
+    house: TenantServer, ann: TenantUser, bob: TenantUser
 ) -> None:
-    hers, his = worked(ann, "alpha"), worked(bob, "beta")
+    hers, his = use_every_face(ann, "alpha"), use_every_face(bob, "beta")
 
     for person, name, root in ((ann, "alpha", house.alpha), (bob, "beta", house.beta)):
         other = "beta" if name == "alpha" else "alpha"
@@ -173,7 +177,7 @@ def test_the_faces_over_files_and_commits_work_in_the_project_of_who_calls(
     assert his.plan != hers.plan
 
 
-def next_of(person: Person, name: str) -> dict[str, Any]:
+def next_of(person: TenantUser, name: str) -> dict[str, Any]:
     """What a refused call of a skill says may be called instead."""
     given = {"project": name, "session": f"{name}-session", "skill": "no-such-skill"}
     found: dict[str, Any] = person.call("skills", "complete_skill", given).reply["next"][0]["arguments"]
@@ -181,20 +185,20 @@ def next_of(person: Person, name: str) -> dict[str, Any]:
 
 
 def test_a_project_is_served_as_soon_as_it_is_added_and_no_longer_once_it_is_removed(
-    house: Estate, ann: Person
+    house: TenantServer, ann: TenantUser
 ) -> None:
     root = house.at.folder / "srv" / "gamma-root"
     root.mkdir()
     everyone = house.person("gus")
     session = everyone.greet("steps")
-    said(house.at, "project", "add", "gamma", root)
-    until(lambda: "gamma" in everyone.read("available-workflows://all"), "the project is served")
+    run_json_command(house.at, "project", "add", "gamma", root)
+    wait_until(lambda: "gamma" in everyone.read("available-workflows://all"), "the project is served")
     narrow = house.person("hal", "gamma")
 
     assert narrow.step(template_name="docs").reply["code"] == RefusalCode.ARGUMENTS
     assert "gamma" not in ann.read("available-workflows://all")
-    said(house.at, "project", "remove", "gamma")
-    until(lambda: "gamma" not in everyone.read("available-workflows://all"), "it is served no longer")
+    run_json_command(house.at, "project", "remove", "gamma")
+    wait_until(lambda: "gamma" not in everyone.read("available-workflows://all"), "it is served no longer")
 
     told_ = narrow.step(template_name="docs")
     assert told_.reply["code"] == RefusalCode.NO_PROJECT

@@ -9,16 +9,16 @@ import httpx2
 import pytest
 from mcp import Client
 
-from helpers.http_clients import Wire, sdk_client, walk
-from helpers.http_servers import Site, site
+from helpers.http_clients import WireClient, open_sdk_client, walk_run
+from helpers.http_servers import HttpServer, run_http_server
 from helpers.servers import ERAS, Place
-from helpers.store_contents import whole
+from helpers.store_contents import read_store_contents
 
 
 class InTurn(httpx2.AsyncHTTPTransport):
     """Sends each request to the next server."""
 
-    def __init__(self, servers: Sequence[Site]) -> None:
+    def __init__(self, servers: Sequence[HttpServer]) -> None:
         super().__init__()
         self._next = itertools.cycle(servers)
         self.asked: list[int] = []
@@ -32,35 +32,37 @@ class InTurn(httpx2.AsyncHTTPTransport):
 
 
 @pytest.fixture(scope="module")
-def both(at: Place) -> Iterator[tuple[Site, Site]]:
-    with site(at, "--replicas") as one, site(at, "--replicas") as other:
+def both(at: Place) -> Iterator[tuple[HttpServer, HttpServer]]:
+    with run_http_server(at, "--replicas") as one, run_http_server(at, "--replicas") as other:
         yield one, other
 
 
-async def _as(servers: Sequence[Site], era: str, work: Callable[[Client], Any]) -> tuple[Any, list[int]]:
+async def _as(
+    servers: Sequence[HttpServer], era: str, work: Callable[[Client], Any]
+) -> tuple[Any, list[int]]:
     transport = InTurn(servers)
-    async with sdk_client(servers[0].url("steps"), era, transport=transport) as client:
+    async with open_sdk_client(servers[0].url("steps"), era, transport=transport) as client:
         return await work(client), transport.asked
 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_the_calls_of_one_run_are_answered_by_any_server(
-    at: Place, both: tuple[Site, Site], era: str
+    at: Place, both: tuple[HttpServer, HttpServer], era: str
 ) -> None:
-    said, asked = anyio.run(_as, both, era, walk)
+    said, asked = anyio.run(_as, both, era, walk_run)
 
     assert [one["status"] for one in said] == ["ok"] * 6 + ["task_closed"]
     assert len({one["execution_id"] for one in said}) == 1
-    assert whole(at.store).revision(said[0]["execution_id"]) == 7
+    assert read_store_contents(at.store).revision(said[0]["execution_id"]) == 7
     assert {asked.count(served.port) >= 4 for served in both} == {True}
 
 
 async def _told(client: Client) -> tuple[str, Any, Any]:
-    told = client.server_capabilities
-    return client.instructions or "", told.resources, told.prompts
+    answer = client.server_capabilities
+    return client.instructions or "", answer.resources, answer.prompts
 
 
-def test_a_client_of_2025_is_told_what_it_does_not_have(both: tuple[Site, Site]) -> None:
+def test_a_client_of_2025_is_told_what_it_does_not_have(both: tuple[HttpServer, HttpServer]) -> None:
     (instructions, resources, prompts), _ = anyio.run(_as, both, "legacy", _told)
 
     assert "no resource can be subscribed to" in instructions
@@ -68,15 +70,17 @@ def test_a_client_of_2025_is_told_what_it_does_not_have(both: tuple[Site, Site])
     assert (resources.subscribe, resources.list_changed, prompts.list_changed) == (False, False, False)
 
 
-def test_a_client_of_2026_has_all_it_had(both: tuple[Site, Site]) -> None:
+def test_a_client_of_2026_has_all_it_had(both: tuple[HttpServer, HttpServer]) -> None:
     (_, resources, prompts), _ = anyio.run(_as, both, "auto", _told)
 
     assert (resources.subscribe, resources.list_changed, prompts.list_changed) == (True, True, True)
 
 
-def test_a_client_of_2025_gets_no_session_and_can_subscribe_to_nothing(both: tuple[Site, Site]) -> None:
+def test_a_client_of_2025_gets_no_session_and_can_subscribe_to_nothing(
+    both: tuple[HttpServer, HttpServer],
+) -> None:
     async def asked() -> tuple[dict[str, str], dict[str, Any]]:
-        wire = Wire(both[0], "steps", "legacy")
+        wire = WireClient(both[0], "steps", "legacy")
         await wire.greet()
         return wire.session, await wire.ask(2, "resources/subscribe", {"uri": "persona://default"})
 

@@ -12,23 +12,23 @@ from typing import Final
 import pytest
 
 from helpers.crash import Record
-from helpers.postgres import Server, private
-from helpers.program import handrail
+from helpers.postgres import PostgresServer, run_private_server
+from helpers.program import run_handrail
 from helpers.replicas import (
     PAIR,
     STEPS,
     Client,
     Errand,
-    Fleet,
-    Kept,
+    ReplicaSet,
+    StoredRun,
     Tally,
-    crowd,
-    fleet,
-    kept_in,
-    unheard_of,
-    wrong,
+    count_unacknowledged_runs,
+    find_errors,
+    read_stored_runs,
+    run_errands,
+    run_replica_set,
 )
-from helpers.servers import ERAS, place
+from helpers.servers import ERAS, create_place
 
 RUNS: Final = 2000
 CLIENTS: Final = 64
@@ -41,7 +41,7 @@ SEED: Final = 20261
 class Chaos:
     """What kills servers and breaks the database, each kind one after the other, in threads."""
 
-    def __init__(self, served: Fleet, postgres: Server, random: Random) -> None:
+    def __init__(self, served: ReplicaSet, postgres: PostgresServer, random: Random) -> None:
         self._served, self._postgres = served, postgres
         self.done = Counter[str]()
         kills = [partial(self._kill, random.randrange(REPLICAS)) for _ in range(KILLS)]
@@ -83,37 +83,37 @@ class Chaos:
 def test_of_2000_runs_through_replicas_that_die_on_a_database_that_dies_no_step_is_lost_or_doubled(
     on_disk: Path, record_property: Record
 ) -> None:
-    at = place(on_disk / "place", measured=False, pair=PAIR)
+    at = create_place(on_disk / "place", measured=False, pair=PAIR)
     random = Random(SEED)  # noqa: S311 - what happens when is to be the same each time
     errands = [Errand(f"errand {number}") for number in range(RUNS)]
-    with private(fsync=True) as postgres:
-        url = postgres.fresh()
-        with fleet(at, url, REPLICAS) as served:
+    with run_private_server(fsync=True) as postgres:
+        url = postgres.create_database()
+        with run_replica_set(at, url, REPLICAS) as served:
 
             async def through() -> tuple[Tally, Chaos]:
                 chaos = Chaos(served, postgres, random)
                 tally = Tally(chaos.moments)
                 clients = [Client(served, ERAS[number % 2], random, tally) for number in range(CLIENTS)]
-                await asyncio.gather(crowd(clients, errands), chaos.run())
+                await asyncio.gather(run_errands(clients, errands), chaos.run())
                 return tally, chaos
 
             tally, chaos = asyncio.run(through())
-        checked = handrail("store", "check", "--store", url, HOME=at.env["HOME"])
-        kept = kept_in(url)
+        checked = run_handrail("store", "check", "--store", url, HOME=at.env["HOME"])
+        stored = read_stored_runs(url)
 
     assert (checked.status, checked.err) == (0, "no damage\n"), checked.out
-    assert list(wrong(errands, kept)) == []
+    assert list(find_errors(errands, stored)) == []
     assert "incident" not in served.text, served.text
     assert sum(chaos.done.values()) == KILLS + len(BREAKS)
     assert tally.acknowledged == RUNS * (1 + STEPS)
     record_property("points", tally.acknowledged)
-    record_property("table", "\n".join(_table(errands, kept, tally, chaos, served)))
+    record_property("table", "\n".join(_table(errands, stored, tally, chaos, served)))
 
 
 def _table(
-    errands: list[Errand], kept: dict[str, Kept], tally: Tally, chaos: Chaos, served: Fleet
+    errands: list[Errand], stored: dict[str, StoredRun], tally: Tally, chaos: Chaos, served: ReplicaSet
 ) -> list[str]:
-    told = {
+    answer = {
         "runs": len(errands),
         "calls sent": tally.sent,
         "calls acknowledged": tally.acknowledged,
@@ -123,20 +123,20 @@ def _table(
         **{f"because of {code}": count for code, count in sorted(tally.faults.items())},
         **dict(sorted(chaos.done.items())),
         "replicas that came up too early": served.failed_starts,
-        "runs whose start was not acknowledged": unheard_of(errands, kept),
+        "runs whose start was not acknowledged": count_unacknowledged_runs(errands, stored),
     }
-    return [f"{count:>6} {what}" for what, count in told.items()]
+    return [f"{count:>6} {what}" for what, count in answer.items()]
 
 
 DONE: Final = Errand("errand 1", 2, "a", ["x", "y"])
-GOOD: Final = Kept("errand 1", "completed", 3, ["x", "y"], ["x", "y"], 2, [1, 2, 3])
-UNHEARD: Final = Kept("errand 1", "running", 1, [], [], 0, [1])
+GOOD: Final = StoredRun("errand 1", "completed", 3, ["x", "y"], ["x", "y"], 2, [1, 2, 3])
+UNHEARD: Final = StoredRun("errand 1", "running", 1, [], [], 0, [1])
 
 
 def test_what_was_acknowledged_and_is_there_once_is_well() -> None:
-    assert list(wrong([DONE], {"a": GOOD})) == []
-    assert list(wrong([DONE], {"a": GOOD, "b": UNHEARD})) == []
-    assert unheard_of([DONE], {"a": GOOD, "b": UNHEARD}) == 1
+    assert list(find_errors([DONE], {"a": GOOD})) == []
+    assert list(find_errors([DONE], {"a": GOOD, "b": UNHEARD})) == []
+    assert count_unacknowledged_runs([DONE], {"a": GOOD, "b": UNHEARD}) == 1
 
 
 @pytest.mark.parametrize(
@@ -162,5 +162,5 @@ def test_what_was_acknowledged_and_is_there_once_is_well() -> None:
         ),
     ],
 )
-def test_a_step_that_is_lost_or_doubled_is_found(kept: dict[str, Kept], said: str) -> None:
-    assert list(wrong([DONE], kept)) == [f"errand 1: {said}"]
+def test_a_step_that_is_lost_or_doubled_is_found(kept: dict[str, StoredRun], said: str) -> None:
+    assert list(find_errors([DONE], kept)) == [f"errand 1: {said}"]

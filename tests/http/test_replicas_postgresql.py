@@ -23,22 +23,22 @@ from handrail.runtime.errors import FaultCode
 from handrail.runtime.store_address import DatabaseUrl
 from handrail.stores.sql.postgres.database import PgDatabase
 from handrail.stores.sql.postgres.pg_runs import POSTGRES_STORE
-from helpers.http_clients import Wire
-from helpers.http_servers import Site
-from helpers.postgres import Server, private
-from helpers.replicas import Fleet, Replica, fleet
-from helpers.servers import BOUND, TOOL, Place, note, place, until
+from helpers.http_clients import WireClient
+from helpers.http_servers import HttpServer
+from helpers.postgres import PostgresServer, run_private_server
+from helpers.replicas import Replica, ReplicaSet, run_replica_set
+from helpers.servers import BOUND, TOOL, Place, build_note_output, create_place, wait_until
 
 
 @pytest.fixture
 def at(tmp_path: Path) -> Place:
-    return place(tmp_path)
+    return create_place(tmp_path)
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
+def server() -> Iterator[PostgresServer]:
     """A server that tests stop and kill."""
-    with private() as found:
+    with run_private_server() as found:
         yield found
 
 
@@ -62,16 +62,16 @@ class Listening:
         await self._writer.wait_closed()
 
 
-async def _listening(served: Site, uri: str) -> Listening:
+async def _listening(served: HttpServer, uri: str) -> Listening:
     wanted = {"notifications": {"resourceSubscriptions": [uri]}}
     reader, writer = await asyncio.open_connection(served.host, served.port)
-    writer.write(Wire(served, "steps", "auto").request(1, "subscriptions/listen", wanted))
+    writer.write(WireClient(served, "steps", "auto").request(1, "subscriptions/listen", wanted))
     found = Listening(reader, writer)
     await found.next("notifications/subscriptions/acknowledged")
     return found
 
 
-def _break(server: Server, how: str) -> None:
+def _break(server: PostgresServer, how: str) -> None:
     if how == "kill":
         server.kill()
         server.start()
@@ -81,25 +81,25 @@ def _break(server: Server, how: str) -> None:
 
 @pytest.mark.unmeasured
 def test_who_listens_at_one_replica_hears_of_moves_made_through_another_also_after_the_database_was_gone(
-    at: Place, server: Server
+    at: Place, server: PostgresServer
 ) -> None:
-    async def heard(served: Fleet) -> list[str]:
+    async def heard(served: ReplicaSet) -> list[str]:
         here, there = served.sites
-        told = await Wire(there, "steps", "auto").call(1, TOOL, {"template_name": "walk"})
-        uri = f"current-step://{told.run}"
+        answer = await WireClient(there, "steps", "auto").call(1, TOOL, {"template_name": "walk"})
+        uri = f"current-step://{answer.run}"
         stream, uris = await _listening(here, uri), list[str]()
         for how in ("", "fast", "immediate", "kill", ""):
             await asyncio.to_thread(_break, server, how)
-            given = {"step_token": told.token, "model_output_so_far": note()}
-            told = await Wire(there, "steps", "auto").call(1, TOOL, given)
-            assert told.code == StepsStatus.OK
+            given = {"step_token": answer.token, "model_output_so_far": build_note_output()}
+            answer = await WireClient(there, "steps", "auto").call(1, TOOL, given)
+            assert answer.code == StepsStatus.OK
             message = await stream.next("notifications/resources/updated")
             uris.append(message["params"]["uri"])
         await stream.close()
         assert uris == [uri] * 5
         return uris
 
-    with server.lent() as url, fleet(at, url, 2) as served:
+    with server.lend_database() as url, run_replica_set(at, url, 2) as served:
         assert len(asyncio.run(heard(served))) == 5
 
 
@@ -107,28 +107,30 @@ ABANDONED = "SELECT run, count(*) FROM events WHERE event_type = 'workflow_aband
 
 
 @pytest.mark.unmeasured
-def test_each_of_many_quiet_runs_is_given_up_by_one_of_three_replicas(at: Place, server: Server) -> None:
-    async def started(served: Fleet) -> None:
+def test_each_of_many_quiet_runs_is_given_up_by_one_of_three_replicas(
+    at: Place, server: PostgresServer
+) -> None:
+    async def started(served: ReplicaSet) -> None:
         sites = served.sites
         calls = [
-            Wire(sites[number % 3], "steps", "auto").call(1, TOOL, {"template_name": "brief"})
+            WireClient(sites[number % 3], "steps", "auto").call(1, TOOL, {"template_name": "brief"})
             for number in range(24)
         ]
         await asyncio.gather(*calls)
 
-    with server.lent() as url, psycopg.connect(url, autocommit=True) as asked:
-        with fleet(at, url, 3, HANDRAIL_IDLE_RUNNING="1") as served:
+    with server.lend_database() as url, psycopg.connect(url, autocommit=True) as asked:
+        with run_replica_set(at, url, 3, HANDRAIL_IDLE_RUNNING="1") as served:
             asyncio.run(started(served))
-            until(lambda: len(asked.execute(ABANDONED).fetchall()) == 24, "all are given up")
+            wait_until(lambda: len(asked.execute(ABANDONED).fetchall()) == 24, "all are given up")
         assert {count for _, count in asked.execute(ABANDONED).fetchall()} == {1}
         assert asked.execute("SELECT DISTINCT state, revision FROM runs").fetchall() == [("abandoned", 2)]
 
 
 @pytest.mark.unmeasured
 def test_a_server_whose_database_is_away_at_its_start_says_so_and_how_to_mend_it(
-    at: Place, server: Server
+    at: Place, server: PostgresServer
 ) -> None:
-    url = server.fresh()
+    url = server.create_database()
     server.stop()
     try:
         replica = Replica(at, url, {})
@@ -145,11 +147,11 @@ def test_a_server_whose_database_is_away_at_its_start_says_so_and_how_to_mend_it
 
 @pytest.mark.unmeasured
 def test_a_server_whose_database_is_away_for_a_while_goes_on_with_the_next_call(
-    at: Place, server: Server
+    at: Place, server: PostgresServer
 ) -> None:
-    async def called(served: Fleet) -> list[str]:
+    async def called(served: ReplicaSet) -> list[str]:
         (site,) = served.sites
-        wire, codes = Wire(site, "steps", "auto"), list[str]()
+        wire, codes = WireClient(site, "steps", "auto"), list[str]()
         for how in ("stop", "kill"):
             await asyncio.to_thread(server.stop if how == "stop" else server.kill)
             ready = await asyncio.to_thread(site.ask, "GET", "/readyz", {"Host": f"127.0.0.1:{site.port}"})
@@ -160,12 +162,12 @@ def test_a_server_whose_database_is_away_for_a_while_goes_on_with_the_next_call(
             codes.append((await wire.call(1, TOOL, {"template_name": "brief"})).code)
         return codes
 
-    with server.lent() as url, fleet(at, url, 1) as served:
+    with server.lend_database() as url, run_replica_set(at, url, 1) as served:
         assert asyncio.run(called(served)) == ["503 unreadable", "ok", "ok"] * 2
 
 
 def test_calls_while_the_database_is_away_are_told_so_and_the_next_one_after_that_is_answered(
-    at: Place, server: Server
+    at: Place, server: PostgresServer
 ) -> None:
     impatient = replace(POSTGRES_STORE, tables=partial(PgDatabase, patience=2.0))
 
@@ -178,7 +180,7 @@ def test_calls_while_the_database_is_away_are_told_so_and_the_next_one_after_tha
             await asyncio.to_thread(server.start)
             return [*found, await client.call_tool(TOOL, start)]
 
-    with server.lent() as url, impatient.open_store(DatabaseUrl(url)) as store:
+    with server.lend_database() as url, impatient.open_store(DatabaseUrl(url)) as store:
         app = App(store, Projects([at.project], TrustStore()))
         found = asyncio.run(called(build_server(app, "steps", Spelling.PORTABLE)))
 

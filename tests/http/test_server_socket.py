@@ -12,17 +12,17 @@ from handrail.http.server import open_listener
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_a_connection_sends_each_piece_without_delay(host: str) -> None:
     async def work() -> None:
-        told: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
         async def met(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             plain = writer.get_extra_info("socket")
-            told.set_result(plain.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            answer.set_result(plain.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
             writer.close()
 
         with open_listener(ListenAddress(host, 0)) as (listener, bound):
             async with await asyncio.start_server(met, sock=listener):
                 _, writer = await asyncio.open_connection(host, bound.port)
-                assert await told
+                assert await answer
                 writer.close()
 
     asyncio.run(work())

@@ -20,18 +20,18 @@ from handrail.mcp.addresses import Spelling
 from handrail.mcp.streamable_http import ServedProjects, SessionLimits, build_tenants, load_session_limits
 from handrail.runtime.errors import Unreadable
 from handrail.runtime.sweep import IdleLimits
-from helpers.http_clients import Wire
-from helpers.http_servers import FACES, Answered, Site, given, site
-from helpers.metrics import figures, read
-from helpers.servers import HELLO, Place, place, until
+from helpers.http_clients import WireClient
+from helpers.http_servers import FACES, HttpAnswer, HttpServer, create_token, run_http_server
+from helpers.metrics import parse_samples, read_metrics
+from helpers.servers import HELLO, Place, create_place, wait_until
 
 
 @pytest.fixture
 def at(tmp_path: Path) -> Place:
-    return place(tmp_path)
+    return create_place(tmp_path)
 
 
-def hello(served: Site, face: str, secret: str) -> Answered:
+def hello(served: HttpServer, face: str, secret: str) -> HttpAnswer:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}).encode()
     return served.send(f"/mcp/{face}", body, token=secret)
 
@@ -39,8 +39,8 @@ def hello(served: Site, face: str, secret: str) -> Answered:
 def test_who_has_all_the_sessions_they_may_have_in_any_face_gets_no_other_until_one_has_ended(
     at: Place,
 ) -> None:
-    ada, eve = (given(at, name, "run:read")["secret"] for name in ("ada", "eve"))
-    with site(at, "--auth", "token", HANDRAIL_SESSIONS="2") as served:
+    ada, eve = (create_token(at, name, "run:read")["secret"] for name in ("ada", "eve"))
+    with run_http_server(at, "--auth", "token", HANDRAIL_SESSIONS="2") as served:
         first = hello(served, "steps", ada)
         asked = (("spells", ada), ("skills", ada), ("skills", eve))
         second, full, other = (hello(served, face, secret) for face, secret in asked)
@@ -55,11 +55,14 @@ def test_who_has_all_the_sessions_they_may_have_in_any_face_gets_no_other_until_
 
 
 def test_a_session_that_is_idle_for_too_long_is_ended(at: Place) -> None:
-    with site(at, HANDRAIL_SESSION_IDLE="1") as served:
-        wire = Wire(served, "steps", "legacy")
+    with run_http_server(at, HANDRAIL_SESSION_IDLE="1") as served:
+        wire = WireClient(served, "steps", "legacy")
         asyncio.run(wire.greet())
         assert wire.session
-        until(lambda: figures(read(served).text)["handrail_sessions{face=steps}"] == 0, "it is ended")
+        wait_until(
+            lambda: parse_samples(read_metrics(served).text)["handrail_sessions{face=steps}"] == 0,
+            "it is ended",
+        )
         session = wire.session["mcp-session-id"]
         assert served.send("/mcp/steps", method="DELETE", mcp_session_id=session).status == 404
 
@@ -90,7 +93,7 @@ def test_of_all_the_faces_of_a_server_one_sweeps(at: Place) -> None:
     async def served(behind: Backend) -> None:
         app = behind.application()
         async with app.router.lifespan_context(app):
-            await anyio.to_thread.run_sync(until, lambda: bool(swept), "one has swept")
+            await anyio.to_thread.run_sync(wait_until, lambda: bool(swept), "one has swept")
             for _ in range(100):
                 await anyio.to_thread.run_sync(lambda: None)
 

@@ -15,8 +15,8 @@ from handrail.app.faces import StepsStatus
 from handrail.runtime.tokens import TokenClaims, sign_token
 from helpers.crash import Record
 from helpers.http_servers import FACES
-from helpers.servers import TOOL, note
-from helpers.tenants import GOAL, Estate, Person, Work, said, worked
+from helpers.servers import TOOL, build_note_output
+from helpers.tenants import GOAL, TenantServer, TenantUser, TenantWork, run_json_command, use_every_face
 
 NEVER: Final = "00000000-0000-4000-8000-00000000000a"
 """A run that never was."""
@@ -60,18 +60,18 @@ ACTIONS: Final = ("pause", "resume", "diverge", "abandon", "fail", "complete_ste
 
 
 @pytest.fixture(scope="module")
-def hers(ann: Person) -> Work:
-    return worked(ann, "alpha")
+def hers(ann: TenantUser) -> TenantWork:
+    return use_every_face(ann, "alpha")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def his(bob: Person, hers: Work) -> Work:
+def his(bob: TenantUser, hers: TenantWork) -> TenantWork:
     """What bob has done, after ann."""
     assert hers.run
-    return worked(bob, "beta")
+    return use_every_face(bob, "beta")
 
 
-def never_issued(house: Estate, old: str) -> str:
+def never_issued(house: TenantServer, old: str) -> str:
     """A token that this store could have issued, for a run that never was; as long as the old one."""
     with open_app(house.at.store) as app:
         made = sign_token(
@@ -86,7 +86,7 @@ def run_of(token: str) -> str:
     return str(UUID(bytes=urlsafe_b64decode(token)[:16]))
 
 
-def answered(person: Person, face: str, method: str, params: Mapping[str, Any], *values: str) -> str:
+def answered(person: TenantUser, face: str, method: str, params: Mapping[str, Any], *values: str) -> str:
     """The whole answer, with a word in the place of the values that were sent, or stand in a token."""
     text = json.dumps(person.ask(face, method, params))
     for value in sorted(values, key=len, reverse=True):
@@ -94,7 +94,7 @@ def answered(person: Person, face: str, method: str, params: Mapping[str, Any], 
     return _RANDOM.sub("RANDOM", text)
 
 
-def variants(house: Estate, hers: Work, argument: str) -> tuple[tuple[str, ...], str]:
+def variants(house: TenantServer, hers: TenantWork, argument: str) -> tuple[tuple[str, ...], str]:
     """What is ann's, by such an argument; and what is nobody's."""
     match argument:
         case "execution_id":
@@ -117,7 +117,7 @@ def calls(tool: str, argument: str, value: str) -> Iterator[dict[str, Any]]:
         yield {"template_name": "brief", "project": value}
         yield {"execution_id": NEVER, "project": value}
     else:
-        more = {"model_output_so_far": note()}
+        more = {"model_output_so_far": build_note_output()}
         yield {argument: value, **(more if argument == "step_token" else {})}
         for action in ACTIONS:
             given = {"reason": "r", "step_name": "one"} if action == "fork" else {"reason": "r"}
@@ -125,7 +125,7 @@ def calls(tool: str, argument: str, value: str) -> Iterator[dict[str, Any]]:
 
 
 def test_every_tool_answers_about_what_is_anothers_as_about_what_never_was(
-    house: Estate, bob: Person, hers: Work, record_property: Record
+    house: TenantServer, bob: TenantUser, hers: TenantWork, record_property: Record
 ) -> None:
     tried = 0
     seen = set()
@@ -160,7 +160,7 @@ def filled(template: str, value: str) -> str:
     return re.sub(r"\{\+?\w+\}", lambda _: value, template)
 
 
-def resources(house: Estate, hers: Work, template: str) -> list[tuple[str, str]]:
+def resources(house: TenantServer, hers: TenantWork, template: str) -> list[tuple[str, str]]:
     """For a template: addresses of what is ann's, each with one of what is nobody's."""
     match template.partition("://")[0].replace("-", "_"):
         case "persona":
@@ -178,7 +178,7 @@ def resources(house: Estate, hers: Work, template: str) -> list[tuple[str, str]]
 
 @pytest.mark.parametrize("face", FACES)
 def test_every_resource_that_is_anothers_is_told_of_as_one_that_never_was(
-    house: Estate, bob: Person, hers: Work, his: Work, face: str
+    house: TenantServer, bob: TenantUser, hers: TenantWork, his: TenantWork, face: str
 ) -> None:
     templates = [
         one["uriTemplate"]
@@ -209,7 +209,7 @@ def test_every_resource_that_is_anothers_is_told_of_as_one_that_never_was(
 
 @pytest.mark.parametrize("face", FACES)
 def test_nothing_of_anothers_is_offered_to_who_fills_something_in(
-    house: Estate, ann: Person, bob: Person, hers: Work, face: str
+    house: TenantServer, ann: TenantUser, bob: TenantUser, hers: TenantWork, face: str
 ) -> None:
     asked = [
         ("persona://{agent}", "agent", "alpha"),
@@ -228,9 +228,9 @@ def test_nothing_of_anothers_is_offered_to_who_fills_something_in(
 
 
 def test_prompts_and_what_may_be_written_into_them_are_of_ones_own_projects(
-    ann: Person, bob: Person, hers: Work
+    ann: TenantUser, bob: TenantUser, hers: TenantWork
 ) -> None:
-    def prompts(person: Person) -> list[str]:
+    def prompts(person: TenantUser) -> list[str]:
         return [one["name"] for one in person.ask("steps", "prompts/list", {})["result"]["prompts"]]
 
     assert sorted(set(prompts(ann)) - set(prompts(bob))) == ["alpha-only"]
@@ -249,12 +249,12 @@ def test_prompts_and_what_may_be_written_into_them_are_of_ones_own_projects(
 
 
 def test_what_was_tried_on_a_run_from_another_project_is_not_in_its_journal_and_moved_nothing(
-    house: Estate, ann: Person, bob: Person, hers: Work
+    house: TenantServer, ann: TenantUser, bob: TenantUser, hers: TenantWork
 ) -> None:
-    before = said(house.at, "runs", "events", hers.run)["events"]
+    before = run_json_command(house.at, "runs", "events", hers.run)["events"]
     bob.step(execution_id=hers.run, action="abandon", reason="spite")
-    bob.step(step_token=hers.token, model_output_so_far=note())
+    bob.step(step_token=hers.token, model_output_so_far=build_note_output())
 
-    assert said(house.at, "runs", "events", hers.run)["events"] == before
+    assert run_json_command(house.at, "runs", "events", hers.run)["events"] == before
     assert {one["data"]["principal"] for one in before} == {"ann"}
     assert ann.step(execution_id=hers.run, action="why").reply["status"] == StepsStatus.OK

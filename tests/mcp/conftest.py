@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.servers import Place, place
+from helpers.servers import Place, create_place
 
 
 @pytest.fixture
 def at(tmp_path: Path) -> Place:
-    return place(tmp_path / "place")
+    return create_place(tmp_path / "place")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from handrail.documents.text import escape_for_terminal
 from handrail.mcp import addresses
 from handrail.mcp.addresses import ResourceAddress, build_uri, parse_uri
-from helpers.resources import DONE, OPEN, Scene, played
+from helpers.resources import DONE, OPEN, ResourceScene, play_runs
 
 AGENTS = "default, architect, debugger, implementer, reviewer, supervisor, tester, writer"
 SEVEN = (
@@ -20,8 +20,8 @@ SEVEN = (
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Scene:
-    return played(tmp_path)
+def scene(tmp_path: Path) -> ResourceScene:
+    return play_runs(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -76,14 +76,14 @@ def test_an_address_is_decoded_once_in_either_spelling(given: str, address: Reso
         "curr\udc80ent://x",
     ],
 )
-def test_an_unknown_address_is_answered_with_the_seven_forms(given: str, scene: Scene) -> None:
+def test_an_unknown_address_is_answered_with_the_seven_forms(given: str, scene: ResourceScene) -> None:
     message = scene.refused(given)
 
     assert message.endswith(SEVEN)
     assert message.isprintable()
 
 
-def test_a_portable_address_is_answered_with_portable_forms(scene: Scene) -> None:
+def test_a_portable_address_is_answered_with_portable_forms(scene: ResourceScene) -> None:
     assert "current-step://{execution_id}" in scene.refused("work-flow://x")
 
 
@@ -109,7 +109,9 @@ def test_a_portable_address_is_answered_with_portable_forms(scene: Scene) -> Non
         (f"persona://{'x' * 503}", "a resource address has at most 512 characters, this one has 513"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_the_repair(given: str, message: str, scene: Scene) -> None:
+def test_what_cannot_be_meant_is_refused_with_the_repair(
+    given: str, message: str, scene: ResourceScene
+) -> None:
     assert scene.refused(given) == message
 
 
@@ -128,14 +130,14 @@ def test_what_cannot_be_meant_is_refused_with_the_repair(given: str, message: st
         "type/a?page=2",
     ],
 )
-def test_an_unknown_pattern_is_answered_with_the_four_or_the_runs(pattern: str, scene: Scene) -> None:
+def test_an_unknown_pattern_is_answered_with_the_four_or_the_runs(pattern: str, scene: ResourceScene) -> None:
     message = scene.refused(f"workflow_artifacts://{pattern}")
 
     four = "there are recent, final, final/{execution_id} and type/{type}"
     assert message.endswith(four) or (pattern.startswith("final/") and "handrail runs list" in message)
 
 
-def test_a_long_name_is_cut_in_a_message_and_can_give_no_orders_to_a_terminal(scene: Scene) -> None:
+def test_a_long_name_is_cut_in_a_message_and_can_give_no_orders_to_a_terminal(scene: ResourceScene) -> None:
     message = scene.refused("persona://" + "x" * 90)
     orders = scene.refused("persona://%1b%5B2J%E2%80%AEevil")
 
@@ -156,7 +158,7 @@ INJECTIONS = (
 
 
 @pytest.mark.parametrize("text", INJECTIONS)
-def test_a_name_is_a_value_and_never_a_part_of_a_question(text: str, scene: Scene) -> None:
+def test_a_name_is_a_value_and_never_a_part_of_a_question(text: str, scene: ResourceScene) -> None:
     for scheme in ("current_step", "workflow_status", "project_context", "persona"):
         scene.refused(f"{scheme}://{text}")
     assert scene.read(f"workflow_artifacts://type/{text}") == {"artifacts": []}

@@ -16,8 +16,8 @@ from handrail.mcp import apps
 from handrail.mcp.run_picture import build_picture
 from handrail.runtime.errors import Busy
 from handrail.workflows.load import WorkflowSource, load_workflow
-from helpers.large_workflow import large
-from helpers.servers import ERAS, TOOL, Pipe, Place, Showing, inside
+from helpers.large_workflow import build_large_text
+from helpers.servers import ERAS, TOOL, PageShowingPipe, Pipe, Place, open_in_process
 
 URI: Final = "ui://handrail/run"
 UI: Final = {"ui": {"resourceUri": "ui://handrail/run"}}
@@ -53,7 +53,7 @@ def told(pipe: Pipe) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("face", "era"), [("steps", "legacy"), *((face, "auto") for face in SHOWS)])
 def test_a_client_without_the_extension_sees_nothing_of_the_page(at: Place, face: str, era: str) -> None:
-    with Pipe(at, "--face", face, era=era) as plain, Showing(at, "--face", face, era=era) as showing:
+    with Pipe(at, "--face", face, era=era) as plain, PageShowingPipe(at, "--face", face, era=era) as showing:
         without, with_ = told(plain), told(showing)
 
     assert re.findall(r"ui:|mcp-app|modelcontextprotocol/ui", json.dumps(without)) == []
@@ -73,7 +73,7 @@ def test_a_client_with_other_pages_sees_nothing_either(at: Place) -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 def test_the_answer_is_the_same_with_the_picture_beside_it(at: Place, era: str) -> None:
-    with Pipe(at, era=era) as plain, Showing(at, era=era) as showing:
+    with Pipe(at, era=era) as plain, PageShowingPipe(at, era=era) as showing:
         run = plain.start(goal="Walk it").run
         asked = {"name": TOOL, "arguments": {"execution_id": run, "action": "why"}}
         without, with_ = (pipe.ask("tools/call", asked)["result"] for pipe in (plain, showing))
@@ -93,7 +93,7 @@ def test_the_answer_is_the_same_with_the_picture_beside_it(at: Place, era: str) 
 
 
 def test_a_call_that_is_about_no_run_has_no_picture(at: Place) -> None:
-    with Showing(at) as showing:
+    with PageShowingPipe(at) as showing:
         for arguments in (
             {"execution_id": "nobody"},
             {"step_token": "x", "model_output_so_far": {}},
@@ -105,7 +105,7 @@ def test_a_call_that_is_about_no_run_has_no_picture(at: Place) -> None:
 
 
 def test_a_tool_that_moves_a_run_shows_nothing_where_another_reads(at: Place) -> None:
-    with Showing(at, "--face", "spells") as showing:
+    with PageShowingPipe(at, "--face", "spells") as showing:
         moved = showing.ask("tools/call", {"name": "accio", "arguments": {}})
         assert "handrail/stands" not in json.dumps(moved)
         read = showing.ask("tools/call", {"name": "lumos", "arguments": {}})["result"]
@@ -121,12 +121,12 @@ def test_an_answer_has_no_picture_if_the_store_is_away_by_then_or_drawing_has_a_
     async def away() -> None:
         raise wrong
 
-    with inside(at) as desk:
-        assert anyio.run(lambda: apps.load_picture_meta(away(), desk.app.runs)) is None
+    with open_in_process(at) as client:
+        assert anyio.run(lambda: apps.load_picture_meta(away(), client.app.runs)) is None
 
 
 def test_a_large_graph_is_drawn_in_part_also_before_its_run_has_begun() -> None:
-    loaded = load_workflow(WorkflowSource("large.yaml", large()))
+    loaded = load_workflow(WorkflowSource("large.yaml", build_large_text()))
     assert loaded.workflow is not None
     run = Run("r", "large", loaded.workflow.digest, Lifecycle.IDLE)
 
@@ -136,7 +136,7 @@ def test_a_large_graph_is_drawn_in_part_also_before_its_run_has_begun() -> None:
 
 
 def test_the_page_is_complete_in_itself_and_its_policy_lets_nothing_else_in(at: Place) -> None:
-    with Showing(at) as showing:
+    with PageShowingPipe(at) as showing:
         (page,) = showing.ask("resources/read", {"uri": URI})["result"]["contents"]
 
     assert (page["uri"], page["mimeType"], page["_meta"]) == (URI, "text/html;profile=mcp-app", CLOSED)

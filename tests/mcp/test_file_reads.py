@@ -13,9 +13,9 @@ import pytest
 
 from handrail.engine.refusals import RefusalCode
 from helpers.servers import Pipe
-from helpers.skill_sessions import design
-from helpers.spell_table import laid_out
-from helpers.traced_place import TracedPlace, traced_place
+from helpers.skill_sessions import write_design
+from helpers.spell_table import build_files
+from helpers.traced_place import TracedPlace, create_traced_place
 
 CALLS: Final = "trace=openat,getdents64,write,renameat,renameat2"
 CUT_OFF: Final = re.compile(r"^(\d+) +(.*) <unfinished \.\.\.>$")
@@ -73,7 +73,7 @@ def age(folder: Path) -> None:
 
 @pytest.fixture
 def at(tmp_path: Path) -> TracedPlace:
-    return traced_place(tmp_path / "here", CALLS)
+    return create_traced_place(tmp_path / "here", CALLS)
 
 
 STORE: Final = tuple(
@@ -98,11 +98,11 @@ def check_reads(
         "before the commit": moving[:commit],
         "after it": moving[commit:],
     }
-    told = {name: reads(lines, folder) for name, lines in calls.items()}
-    counts = [f"{name}: {opened.total()} and {listed.total()}" for name, (opened, listed) in told.items()]
+    answer = {name: reads(lines, folder) for name, lines in calls.items()}
+    counts = [f"{name}: {opened.total()} and {listed.total()}" for name, (opened, listed) in answer.items()]
     with capsys.disabled():
         print(f" [files opened and folders listed: {', '.join(counts)}]", end="")  # noqa: T201 - the count
-    assert told == {
+    assert answer == {
         "a look": (dict.fromkeys(files, 1), {"/": 1}),
         "a refusal": (dict.fromkeys(files, 1), dict.fromkeys(FOLDERS, 1)),
         "before the commit": (dict.fromkeys((*files, *more), 1), dict.fromkeys(FOLDERS, 1)),
@@ -115,7 +115,7 @@ def test_a_cast_reads_each_file_once_and_after_its_commit_none(
 ) -> None:
     task = at.project / ".ai" / "task"
     task.mkdir(parents=True)
-    for path, data in laid_out("plan=open task=own results=one").items():
+    for path, data in build_files("plan=open task=own results=one").items():
         (task / path).write_bytes(data)
     state = {"current_state": "ACHIEVE_TASK_DRAFTING", "context": {}, "history": []}
     (task / "state.json").write_text(json.dumps(state))
@@ -143,7 +143,7 @@ def test_a_skill_that_is_done_reads_each_file_of_its_session_once(
     with Pipe(at, "--face", "skills") as pipe:
         assert not pipe.call({**named, "skill": "collab-start"}, "complete_skill").failed
         (session / "documents").mkdir()
-        (session / "documents" / "design.md").write_text(design(["bugfix"]), "utf-8")
+        (session / "documents" / "design.md").write_text(write_design(["bugfix"]), "utf-8")
         age(session)
         assert not pipe.call(named, "session_status").failed
         age(session)

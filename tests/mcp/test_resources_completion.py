@@ -7,17 +7,27 @@ from msgspec.structs import replace
 
 from handrail.engine.model import Event, Lifecycle
 from handrail.stores.sql.runs import SqliteRuns
-from helpers.resources import DONE, GONE, OPEN, PROJECT, ROOT, Scene, made, played, resources
-from helpers.turns import ORIGIN, Desk, sqlite
+from helpers.resources import (
+    DONE,
+    GONE,
+    OPEN,
+    PROJECT,
+    ROOT,
+    ResourceScene,
+    build_spec_output,
+    open_resources,
+    play_runs,
+)
+from helpers.turns import ORIGIN, TurnHarness, open_sqlite
 
 AGENTS = ("default", "architect", "debugger", "implementer", "reviewer", "supervisor", "tester", "writer")
 PATTERN = "workflow-artifacts://{+pattern}"
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Scene:
-    desk = played(tmp_path).desk
-    return Scene(desk, resources(desk, ROOT, "/srv/other"))
+def scene(tmp_path: Path) -> ResourceScene:
+    harness = play_runs(tmp_path).desk
+    return ResourceScene(harness, open_resources(harness, ROOT, "/srv/other"))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +55,7 @@ def scene(tmp_path: Path) -> Scene:
     ],
 )
 def test_arguments_are_offered_by_how_they_begin_the_likeliest_first(
-    template: str, argument: str, typed: str, found: list[str], scene: Scene
+    template: str, argument: str, typed: str, found: list[str], scene: ResourceScene
 ) -> None:
     assert list(scene.resources.complete(template, argument, typed)) == found
 
@@ -66,44 +76,44 @@ def test_arguments_are_offered_by_how_they_begin_the_likeliest_first(
     ],
 )
 def test_an_unknown_argument_has_no_completions(
-    template: str, argument: str, typed: str, scene: Scene
+    template: str, argument: str, typed: str, scene: ResourceScene
 ) -> None:
     assert scene.resources.complete(template, argument, typed) == ()
 
 
 def test_at_most_a_hundred_are_offered_those_under_way_here_first(tmp_path: Path) -> None:
-    desk = Desk(sqlite(tmp_path))
-    assert isinstance(desk.runs, SqliteRuns)
-    desk.runs.database.writer_connection().execute("PRAGMA synchronous = OFF")
-    mine = [desk.start()["run"] for _ in range(3)]
-    ended = desk.start()["run"]
-    desk.send(ended, Event("abandon", note="enough"))
-    others = [desk.start(None, replace(ORIGIN, project="/srv/else"))["run"] for _ in range(120)]
+    harness = TurnHarness(open_sqlite(tmp_path))
+    assert isinstance(harness.runs, SqliteRuns)
+    harness.runs.database.writer_connection().execute("PRAGMA synchronous = OFF")
+    mine = [harness.start()["run"] for _ in range(3)]
+    ended = harness.start()["run"]
+    harness.send(ended, Event("abandon", note="enough"))
+    others = [harness.start(None, replace(ORIGIN, project="/srv/else"))["run"] for _ in range(120)]
 
-    found = resources(desk, ROOT).complete("workflow_status://{execution_id}", "execution_id", "")
+    found = open_resources(harness, ROOT).complete("workflow_status://{execution_id}", "execution_id", "")
 
     assert list(found) == [*mine[::-1], *others[:-98:-1]]
-    assert resources(desk, ROOT).complete("workflow_status://{execution_id}", "execution_id", ended) == (
-        ended,
-    )
+    assert open_resources(harness, ROOT).complete(
+        "workflow_status://{execution_id}", "execution_id", ended
+    ) == (ended,)
 
 
 def test_a_completed_run_of_long_ago_is_found_by_how_its_id_begins(tmp_path: Path) -> None:
-    desk = Desk(sqlite(tmp_path))
-    old = _completed(desk, 1)
-    late = _completed(desk, 100)
-    offer = resources(desk, ROOT)
+    harness = TurnHarness(open_sqlite(tmp_path))
+    old = _completed(harness, 1)
+    late = _completed(harness, 100)
+    offer = open_resources(harness, ROOT)
 
     assert f"final/{late}" in offer.complete(PATTERN, "pattern", "")
     assert f"final/{old}" not in offer.complete(PATTERN, "pattern", "")
     assert offer.complete(PATTERN, "pattern", f"final/{old}") == (f"final/{old}",)
 
 
-def _completed(desk: Desk, artifacts: int) -> str:
-    told = desk.start()
-    many = [made(f"{number}")["artifacts"][0] for number in range(artifacts)]
+def _completed(harness: TurnHarness, artifacts: int) -> str:
+    answer = harness.start()
+    many = [build_spec_output(f"{number}")["artifacts"][0] for number in range(artifacts)]
     for brought in (many, [], []):
-        told = desk.go_on(told["run"], told["token"], artifacts=brought)
-    assert told["lifecycle"] == Lifecycle.COMPLETED
-    desk.clock.move(minutes=1)
-    return str(told["run"])
+        answer = harness.continue_run(answer["run"], answer["token"], artifacts=brought)
+    assert answer["lifecycle"] == Lifecycle.COMPLETED
+    harness.clock.move(minutes=1)
+    return str(answer["run"])

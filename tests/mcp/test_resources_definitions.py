@@ -13,7 +13,7 @@ from handrail.mcp.resources import ResourceContent, ResourceEntry
 from handrail.runtime.records import project_id
 from handrail.stores.vcs.commands import VcsStatus
 from helpers.requirement import requirement
-from helpers.resources import Scene, played, resources
+from helpers.resources import ResourceScene, open_resources, play_runs
 from helpers.turns import ORIGIN
 
 ALL = "available_workflows://all"
@@ -74,33 +74,35 @@ def other(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def scene(tmp_path: Path, project: Path) -> Scene:
+def scene(tmp_path: Path, project: Path) -> ResourceScene:
     """A server for the project, in which one run was completed, one goes on, and one was abandoned."""
-    desk = played(tmp_path, replace(ORIGIN, project=str(project))).desk
-    return Scene(desk, resources(desk, str(project), vcs=VcsStatus("git", "a" * 40, "main")))
+    harness = play_runs(tmp_path, replace(ORIGIN, project=str(project))).desk
+    return ResourceScene(
+        harness, open_resources(harness, str(project), vcs=VcsStatus("git", "a" * 40, "main"))
+    )
 
 
 @pytest.fixture
-def two(scene: Scene, project: Path, other: Path) -> Scene:
-    return Scene(scene.desk, resources(scene.desk, str(project), str(other)))
+def two(scene: ResourceScene, project: Path, other: Path) -> ResourceScene:
+    return ResourceScene(scene.desk, open_resources(scene.desk, str(project), str(other)))
 
 
 @pytest.fixture
-def nowhere(scene: Scene) -> Scene:
+def nowhere(scene: ResourceScene) -> ResourceScene:
     """A server that was started without a project."""
-    return Scene(scene.desk, resources(scene.desk))
+    return ResourceScene(scene.desk, open_resources(scene.desk))
 
 
 @requirement("steps:res.persona")
 @pytest.mark.parametrize("name", ["critic", "cri%74ic"])
-def test_a_persona_is_returned_unchanged(name: str, scene: Scene) -> None:
+def test_a_persona_is_returned_unchanged(name: str, scene: ResourceScene) -> None:
     assert scene.resources.read(f"persona://{name}") == ResourceContent(
         "text/markdown", "# Critic\r\n\r\nDoubt.\n"
     )
 
 
 @requirement("steps:res.persona")
-def test_the_default_persona_is_the_supervisor(scene: Scene, nowhere: Scene) -> None:
+def test_the_default_persona_is_the_supervisor(scene: ResourceScene, nowhere: ResourceScene) -> None:
     supervisor = scene.resources.read("persona://supervisor")
 
     assert supervisor.mime == "text/markdown"
@@ -114,17 +116,17 @@ def test_the_default_persona_is_the_supervisor(scene: Scene, nowhere: Scene) -> 
 @pytest.mark.parametrize(
     "name", ["nobody", "", "../critic", "Critic", "critic/", "%2e%2e%2fcritic", "critic.md"]
 )
-def test_an_unknown_persona_is_an_error_that_names_those_there_are(name: str, scene: Scene) -> None:
+def test_an_unknown_persona_is_an_error_that_names_those_there_are(name: str, scene: ResourceScene) -> None:
     assert scene.refused(f"persona://{name}").endswith(f"`; there are default, {', '.join(AGENTS)}")
 
 
-def test_of_several_projects_the_first_that_has_a_persona_gives_it(two: Scene) -> None:
+def test_of_several_projects_the_first_that_has_a_persona_gives_it(two: ResourceScene) -> None:
     assert two.resources.read("persona://critic").text == "# Critic\r\n\r\nDoubt.\n"
     assert [one.uri for one in two.resources.list_fixed(portable=True)].count("persona://critic") == 1
 
 
 @requirement("steps:res.guardrails")
-def test_guardrails_are_returned_unchanged_each_under_its_name(scene: Scene) -> None:
+def test_guardrails_are_returned_unchanged_each_under_its_name(scene: ResourceScene) -> None:
     content = scene.resources.read("guardrails://active")
 
     assert content == ResourceContent(
@@ -134,7 +136,7 @@ def test_guardrails_are_returned_unchanged_each_under_its_name(scene: Scene) -> 
 
 @requirement("steps:res.guardrails")
 def test_guardrails_of_several_projects_say_whose_they_are_and_common_ones_stand_once(
-    two: Scene, home: Path
+    two: ResourceScene, home: Path
 ) -> None:
     common = home / ".config" / "handrail" / "guardrails"
     common.mkdir(parents=True)
@@ -147,7 +149,7 @@ def test_guardrails_of_several_projects_say_whose_they_are_and_common_ones_stand
 
 
 @requirement("steps:res.guardrails")
-def test_without_guardrails_a_line_says_where_to_put_them(nowhere: Scene) -> None:
+def test_without_guardrails_a_line_says_where_to_put_them(nowhere: ResourceScene) -> None:
     assert nowhere.resources.read("guardrails://active").text == (
         "There are no guardrails here: Markdown files in `.handrail/guardrails/` would be some.\n"
     )
@@ -157,16 +159,16 @@ def test_without_guardrails_a_line_says_where_to_put_them(nowhere: Scene) -> Non
 @requirement("steps:res.workflows")
 @pytest.mark.parametrize("scheme", ["available_workflows", "available-workflows"])
 def test_a_workflow_is_listed_with_its_inputs_and_without_its_steps(
-    scheme: str, scene: Scene, project: Path
+    scheme: str, scene: ResourceScene, project: Path
 ) -> None:
     content = scene.resources.read(f"{scheme}://all")
-    told = json.loads(content.text)
+    answer = json.loads(content.text)
 
     about = {"project_id": project_id(str(project)), "name": "paper", "root": str(project)}
-    assert told["projects"] == [about]
-    assert [one["name"] for one in told["workflows"]] == sorted(["asking", "broken", *BUILT_IN])
+    assert answer["projects"] == [about]
+    assert [one["name"] for one in answer["workflows"]] == sorted(["asking", "broken", *BUILT_IN])
     optional = {"required": False, "about": ""}
-    assert told["workflows"][0] == {
+    assert answer["workflows"][0] == {
         "name": "asking",
         "about": "Asks before it begins",
         "origin": "project",
@@ -193,7 +195,7 @@ def test_a_workflow_is_listed_with_its_inputs_and_without_its_steps(
 
 
 @requirement("steps:res.workflows")
-def test_a_workflow_that_cannot_be_started_says_why(scene: Scene, project: Path) -> None:
+def test_a_workflow_that_cannot_be_started_says_why(scene: ResourceScene, project: Path) -> None:
     found = {one["name"]: one for one in scene.read("available_workflows://all")["workflows"]}
     broken, docs = found["broken"], found["docs"]
 
@@ -212,7 +214,7 @@ def test_a_workflow_that_cannot_be_started_says_why(scene: Scene, project: Path)
 
 
 @requirement("steps:res.workflows")
-def test_a_workflow_that_hides_another_is_listed_once_trusted(scene: Scene, project: Path) -> None:
+def test_a_workflow_that_hides_another_is_listed_once_trusted(scene: ResourceScene, project: Path) -> None:
     assert not {one["name"]: one for one in scene.read(ALL)["workflows"]}["docs"]["trusted"]
     shelf = Definitions(project, TrustStore())
     TrustStore().add(
@@ -225,7 +227,7 @@ def test_a_workflow_that_hides_another_is_listed_once_trusted(scene: Scene, proj
 
 
 @requirement("steps:res.workflows")
-def test_an_added_changed_or_removed_workflow_is_seen_at_once(scene: Scene, project: Path) -> None:
+def test_an_added_changed_or_removed_workflow_is_seen_at_once(scene: ResourceScene, project: Path) -> None:
     before = [one["name"] for one in scene.read(ALL)["workflows"]]
     _write(project, workflows__zeal=ASKING.replace("asking", "zeal"))
     (project / ".handrail" / "workflows" / "broken.yaml").unlink()
@@ -238,7 +240,7 @@ def test_an_added_changed_or_removed_workflow_is_seen_at_once(scene: Scene, proj
     assert scene.read(ALL)["workflows"] == [asking, *others]
 
 
-def test_only_the_first_five_problems_of_a_file_are_listed(scene: Scene, project: Path) -> None:
+def test_only_the_first_five_problems_of_a_file_are_listed(scene: ResourceScene, project: Path) -> None:
     _write(project, workflows__asking=ASKING + "".join(f"key{number}: 1\n" for number in range(8)))
 
     asking = scene.read("available_workflows://all")["workflows"][0]
@@ -248,7 +250,7 @@ def test_only_the_first_five_problems_of_a_file_are_listed(scene: Scene, project
 
 
 def test_each_project_of_a_server_has_its_own_workflows_and_no_project_has_the_built_in_ones(
-    two: Scene, nowhere: Scene, other: Path
+    two: ResourceScene, nowhere: ResourceScene, other: Path
 ) -> None:
     both, none = (scene.read("available_workflows://all") for scene in (two, nowhere))
     project = project_id(str(other))
@@ -262,7 +264,7 @@ def test_each_project_of_a_server_has_its_own_workflows_and_no_project_has_the_b
 
 
 @requirement("steps:res.listed")
-def test_the_fixed_resources_are_listed_in_the_spelling_of_the_source(scene: Scene) -> None:
+def test_the_fixed_resources_are_listed_in_the_spelling_of_the_source(scene: ResourceScene) -> None:
     assert [(one.uri, one.mime) for one in scene.resources.list_fixed(portable=False)] == [
         ("persona://default", "text/markdown"),
         *((f"persona://{name}", "text/markdown") for name in AGENTS),
@@ -274,7 +276,9 @@ def test_the_fixed_resources_are_listed_in_the_spelling_of_the_source(scene: Sce
 
 
 @requirement("steps:res.listed")
-def test_the_portable_spelling_has_no_underscore_and_everything_listed_can_be_read(scene: Scene) -> None:
+def test_the_portable_spelling_has_no_underscore_and_everything_listed_can_be_read(
+    scene: ResourceScene,
+) -> None:
     listed = scene.resources.list_fixed(portable=True)
 
     assert [one.uri for one in listed[-3:]] == [
@@ -285,7 +289,7 @@ def test_the_portable_spelling_has_no_underscore_and_everything_listed_can_be_re
     assert [scene.resources.read(one.uri).mime for one in listed] == [one.mime for one in listed]
 
 
-def test_no_description_holds_what_a_project_says_of_its_persona(scene: Scene) -> None:
+def test_no_description_holds_what_a_project_says_of_its_persona(scene: ResourceScene) -> None:
     listed = {one.name: one for one in scene.resources.list_fixed(portable=True)}
 
     about = "A persona that this project brought."
@@ -297,7 +301,7 @@ def test_no_description_holds_what_a_project_says_of_its_persona(scene: Scene) -
 
 
 @requirement("steps:res.listed")
-def test_the_others_are_templates(scene: Scene) -> None:
+def test_the_others_are_templates(scene: ResourceScene) -> None:
     assert [(one.uri, one.mime) for one in scene.resources.templates(portable=False)] == [
         ("persona://{agent}", "text/markdown"),
         ("current_step://{execution_id}", "application/json"),

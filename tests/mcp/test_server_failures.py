@@ -19,8 +19,8 @@ from handrail.engine.refusals import RefusalCode
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.server import FaceServer, build_server
 from handrail.runtime.errors import Busy, FaultCode
-from helpers.replies import unruled
-from helpers.servers import ERAS, TOOL, Told, note, place
+from helpers.replies import find_broken_reply_rules
+from helpers.servers import ERAS, TOOL, ToolAnswer, build_note_output, create_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +42,14 @@ class BrokenSystem:
         raise self.raised
 
 
-def answered(folder: Path, era: str, raised: Exception, arguments: dict[str, Any]) -> Told:
+def answered(folder: Path, era: str, raised: Exception, arguments: dict[str, Any]) -> ToolAnswer:
     """What a client is told when the face raises this."""
 
     async def ask(server: FaceServer) -> CallToolResult:
         async with Client(server, mode=era) as client:
             return await client.call_tool(TOOL, arguments)
 
-    at = place(folder)
+    at = create_place(folder)
     with open_app(at.store, [at.project]) as app:
         broken = BrokenSystem(raised)
         app.world = replace(app.world, ids=broken, clock=broken)
@@ -57,7 +57,7 @@ def answered(folder: Path, era: str, raised: Exception, arguments: dict[str, Any
         result = anyio.run(ask, server)
     (text,) = result.content
     assert isinstance(text, TextContent)
-    return Told(dict(result.structured_content or {}), text.text, bool(result.is_error))
+    return ToolAnswer(dict(result.structured_content or {}), text.text, bool(result.is_error))
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -65,12 +65,12 @@ def test_a_bug_is_reported_by_its_number_and_logged_in_full(
     tmp_path: Path, era: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR, "handrail"):
-        told = answered(tmp_path / "place", era, ValueError("secret"), {"template_name": "walk"})
+        answer = answered(tmp_path / "place", era, ValueError("secret"), {"template_name": "walk"})
 
-    assert (told.code, unruled(told)) == (RefusalCode.INTERNAL, [])
-    assert "secret" not in told.text
+    assert (answer.code, find_broken_reply_rules(answer)) == (RefusalCode.INTERNAL, [])
+    assert "secret" not in answer.text
     (record,) = caplog.records
-    assert record.getMessage().removeprefix("incident ") in told.text
+    assert record.getMessage().removeprefix("incident ") in answer.text
     assert "secret" in caplog.text
 
 
@@ -78,14 +78,14 @@ def test_a_bug_is_reported_by_its_number_and_logged_in_full(
 def test_a_fault_names_the_repair_and_the_call_to_send_again_without_its_long_part(
     tmp_path: Path, era: str
 ) -> None:
-    arguments = {"step_token": "T", "model_output_so_far": note(summary="long " * 1000)}
-    told = answered(
+    arguments = {"step_token": "T", "model_output_so_far": build_note_output(summary="long " * 1000)}
+    answer = answered(
         tmp_path / "place", era, Busy("the store was busy", "send the same call again"), arguments
     )
 
-    assert (told.code, unruled(told)) == (FaultCode.BUSY, [])
-    assert told.reply["why"] == {"rule": "store", "seen": [], "needed": ["send the same call again"]}
-    assert told.reply["next"] == [
+    assert (answer.code, find_broken_reply_rules(answer)) == (FaultCode.BUSY, [])
+    assert answer.reply["why"] == {"rule": "store", "seen": [], "needed": ["send the same call again"]}
+    assert answer.reply["next"] == [
         {"tool": TOOL, "arguments": {"step_token": "T", "model_output_so_far": {}}, "who": "agent"}
     ]
 
@@ -107,11 +107,11 @@ def test_no_request_is_answered_with_the_text_of_an_exception_not_even_one_that_
                 await asked()
             return str(failed.value)
 
-    at = place(tmp_path / "place")
+    at = create_place(tmp_path / "place")
     with open_app(at.store, [at.project]) as app, caplog.at_level(logging.ERROR, "handrail"):
         server = build_server(app, "steps", Spelling.PORTABLE)
-        told = anyio.run(ask, server)
+        answer = anyio.run(ask, server)
 
-    assert told.startswith("Handrail failed (incident ")
-    assert "secret" not in told
+    assert answer.startswith("Handrail failed (incident ")
+    assert "secret" not in answer
     assert "secret" in caplog.text

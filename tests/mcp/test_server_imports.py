@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from helpers.servers import place
+from helpers.servers import create_place
 
 HELLO = (
     '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", '
@@ -20,13 +20,13 @@ PROGRAM = (
 
 
 def test_a_server_over_stdin_imports_no_pages_and_no_driver(tmp_path: Path) -> None:
-    at = place(tmp_path)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    at = create_place(tmp_path)
+    stored = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
 
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, "serve", "--project", str(at.project)],
         input=HELLO,
-        env={**kept, **at.env},
+        env={**stored, **at.env},
         capture_output=True,
         text=True,
         timeout=60,

@@ -17,20 +17,20 @@ from helpers.messages import (
     CALLS,
     INVALID_REQUEST,
     REFUSED,
-    bent,
-    call,
-    calls,
-    frames,
-    mutants,
-    went_wrong_inside,
+    bend_frame,
+    build_call,
+    build_calls,
+    build_frames,
+    build_mutants,
+    is_internal_error,
 )
-from helpers.repositories import made
-from helpers.servers import META, Pipe, place, told
+from helpers.repositories import create_repository
+from helpers.servers import META, Pipe, create_place, read_tool_answer
 
 
 @pytest.fixture(scope="module")
 def pipe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipe]:
-    with Pipe(place(tmp_path_factory.mktemp("stdio"))) as opened:
+    with Pipe(create_place(tmp_path_factory.mktemp("stdio"))) as opened:
         yield opened
 
 
@@ -55,7 +55,7 @@ def test_a_message_as_long_as_allowed_is_taken_and_one_byte_more_is_answered_wit
 ) -> None:
     pipe.send(message(identity, MAX_MESSAGE_BYTES, last=last))
     taken = pipe.answer()
-    assert (taken["id"], told(taken).code) == (identity, StepsStatus.OK)
+    assert (taken["id"], read_tool_answer(taken).code) == (identity, StepsStatus.OK)
 
     pipe.send(message(identity, MAX_MESSAGE_BYTES + 1, last=last))
     refused = pipe.answer()
@@ -74,7 +74,7 @@ def test_an_output_of_nearly_the_limit_is_kept(pipe: Pipe) -> None:
     first = pipe.start("brief")
     content = "x" * 1_000_000
     artifact = {"type": "note", "title": "Long", "content": content}
-    assert pipe.go_on(first.token, artifacts=[artifact]).code == StepsStatus.TASK_CLOSED
+    assert pipe.continue_run(first.token, artifacts=[artifact]).code == StepsStatus.TASK_CLOSED
 
 
 def memory(pipe: Pipe, field: str) -> int:
@@ -129,25 +129,25 @@ def test_an_empty_line_is_passed_over(pipe: Pipe, line: bytes) -> None:
     ],
 )
 def test_what_is_a_message_and_no_call_is_refused_by_the_tool(pipe: Pipe, arguments: str, code: str) -> None:
-    pipe.send(call(arguments))
+    pipe.send(build_call(arguments))
 
-    assert told(pipe.answer()).code == code
+    assert read_tool_answer(pipe.answer()).code == code
 
 
 def test_lines_may_come_in_pieces_and_many_at_once(pipe: Pipe) -> None:
-    text = call('{"template_name": "brief"}') + b"\n"
+    text = build_call('{"template_name": "brief"}') + b"\n"
     for byte in text:
         pipe.write(bytes([byte]))
-    assert told(pipe.answer()).code == StepsStatus.OK
+    assert read_tool_answer(pipe.answer()).code == StepsStatus.OK
 
     pipe.write(text * 50)
-    assert {told(pipe.answer()).code for _ in range(50)} == {StepsStatus.OK}
+    assert {read_tool_answer(pipe.answer()).code for _ in range(50)} == {StepsStatus.OK}
 
 
 def test_a_line_may_end_like_those_of_windows(pipe: Pipe) -> None:
-    pipe.send(call('{"template_name": "brief"}') + b"\r")
+    pipe.send(build_call('{"template_name": "brief"}') + b"\r")
 
-    assert told(pipe.answer()).code == StepsStatus.OK
+    assert read_tool_answer(pipe.answer()).code == StepsStatus.OK
 
 
 def awaits_an_answer(line: bytes) -> bool:
@@ -172,15 +172,15 @@ def test_of_a_hundred_thousand_mutated_frames_each_is_answered_and_the_server_st
     tmp_path: Path, era: str, record_property: Callable[[str, object], None]
 ) -> None:
     count = FRAMES // 2
-    with Pipe(place(tmp_path / "place", measured=False), era=era) as pipe:
+    with Pipe(create_place(tmp_path / "place", measured=False), era=era) as pipe:
         first = pipe.start("walk")
-        crop = mutants(frames(pipe.request, first.token, first.run), count, f"frames for {era}")
+        crop = build_mutants(build_frames(pipe.request, first.token, first.run), count, f"frames for {era}")
         for _ in range(count // AT_ONCE):
             lines = list(islice(crop, AT_ONCE))
             awaited = sum(awaits_an_answer(part) for line in lines for part in line.split(b"\n"))
-            answers = pipe.answered(lines, awaited)
+            answers = pipe.exchange_lines(lines, awaited)
             assert all(("result" in answer) != ("error" in answer) for answer in answers)
-            assert not any(went_wrong_inside(answer) for answer in answers)
+            assert not any(is_internal_error(answer) for answer in answers)
             assert pipe.start("brief").code == StepsStatus.OK
         assert pipe.recover(first.run).code == StepsStatus.OK
         assert "Traceback" not in pipe.errors()
@@ -193,15 +193,17 @@ def test_of_a_hundred_thousand_mutated_frames_each_is_answered_and_the_server_st
 def test_calls_of_every_face_that_are_bent_are_refused_and_never_fail_inside(
     tmp_path: Path, face: str, record_property: Callable[[str, object], None]
 ) -> None:
-    at, count = place(tmp_path / "place", measured=False), 400
+    at, count = create_place(tmp_path / "place", measured=False), 400
     chance = random.Random(face)  # noqa: S311 - the same ones each time
-    made("git", at.project, at.folder / "home")
+    create_repository("git", at.project, at.folder / "home")
     with Pipe(at, "--face", face) as pipe:
-        good = calls(face, pipe.request, str(at.project))
+        good = build_calls(face, pipe.request, str(at.project))
         assert "result" in pipe.ask("tools/list")
-        lines = [bent(chance.choice(good), chance) for _ in range(count)]
+        lines = [bend_frame(chance.choice(good), chance) for _ in range(count)]
         for line in lines:
-            (answer,) = pipe.answered([line], 1) if awaits_an_answer(line) else ({"error": {"code": 0}},)
-            assert not went_wrong_inside(answer), line
+            (answer,) = (
+                pipe.exchange_lines([line], 1) if awaits_an_answer(line) else ({"error": {"code": 0}},)
+            )
+            assert not is_internal_error(answer), line
         assert "result" in pipe.ask("tools/list")
     record_property("points", count)

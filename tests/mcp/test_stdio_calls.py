@@ -12,9 +12,9 @@ from mcp_types import JSONRPCResponse
 
 from handrail.app.faces import StepsStatus
 from handrail.mcp.stdio import encode_message
-from helpers.servers import ERAS, META, TOOL, Pipe, Place, note, told
-from helpers.store_contents import whole
-from helpers.store_locks import begun, nobody_writes
+from helpers.servers import ERAS, META, TOOL, Pipe, Place, build_note_output, read_tool_answer
+from helpers.store_contents import read_store_contents
+from helpers.store_locks import await_waiting_call, block_writers
 
 
 @pytest.fixture(params=ERAS)
@@ -34,7 +34,7 @@ def test_an_answer_carries_the_number_of_its_call(pipe: Pipe) -> None:
         pipe.send(json.dumps({**pipe.request("tools/call", given), "id": number}).encode())
         answer = pipe.answer()
         assert answer["id"] == number
-        assert told(answer).reply["status"] == StepsStatus.OK
+        assert read_tool_answer(answer).reply["status"] == StepsStatus.OK
 
 
 REFUSED: Final[tuple[Mapping[str, Any], ...]] = (
@@ -49,17 +49,17 @@ REFUSED: Final[tuple[Mapping[str, Any], ...]] = (
 
 def test_arguments_of_any_kind_are_refused_by_the_tool(pipe: Pipe) -> None:
     for arguments in REFUSED:
-        assert told(pipe.ask("tools/call", {"name": TOOL, "arguments": dict(arguments)})).failed
+        assert read_tool_answer(pipe.ask("tools/call", {"name": TOOL, "arguments": dict(arguments)})).failed
 
 
 def test_a_call_that_is_cancelled_before_its_turn_is_never_done_and_not_answered(
     at: Place, pipe: Pipe
 ) -> None:
     first = pipe.start()
-    with nobody_writes(at):
-        given = {"step_token": first.token, "model_output_so_far": note()}
+    with block_writers(at):
+        given = {"step_token": first.token, "model_output_so_far": build_note_output()}
         holds = pipe.post("tools/call", {"name": TOOL, "arguments": {"template_name": "brief"}})
-        begun(at, pipe)
+        await_waiting_call(at, pipe)
         waits = pipe.post("tools/call", {"name": TOOL, "arguments": given})
         for named in ({}, {"requestId": [waits]}, {"requestId": str(waits)}):
             message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": named}
@@ -67,7 +67,7 @@ def test_a_call_that_is_cancelled_before_its_turn_is_never_done_and_not_answered
         assert "result" in pipe.ask("tools/list")
     assert pipe.answer()["id"] == holds
     assert pipe.ask("tools/list")["result"]["tools"]
-    assert whole(at.store).revision(first.run) == 1
+    assert read_store_contents(at.store).revision(first.run) == 1
 
 
 def test_a_second_initialize_renames_the_client_at_once(at: Place) -> None:
@@ -98,7 +98,7 @@ def test_what_a_client_says_besides_changes_nothing(pipe: Pipe) -> None:
         message = pipe.request("tools/call", {"name": TOOL, "arguments": {"template_name": "brief"}})
         meta = {**message["params"].get("_meta", {}), **named}
         pipe.send(json.dumps({**message, "params": {**message["params"], "_meta": meta}}).encode())
-        assert told(pipe.answer()).code == StepsStatus.OK
+        assert read_tool_answer(pipe.answer()).code == StepsStatus.OK
 
 
 def test_a_client_with_malformed_info_is_refused_every_time(at: Place) -> None:
@@ -117,15 +117,15 @@ def test_a_client_that_sends_much_and_reads_late_gets_every_answer(pipe: Pipe) -
     call = pipe.request("tools/call", {"name": TOOL, "arguments": {"step_token": token, "action": "why"}})
     lines = [json.dumps({**call, "id": number}).encode() for number in range(400)]
 
-    assert sorted(answer["id"] for answer in pipe.answered(lines, 400)) == list(range(400))
+    assert sorted(answer["id"] for answer in pipe.exchange_lines(lines, 400)) == list(range(400))
 
 
 def test_an_answer_that_cannot_be_encoded_is_reported_by_a_number(caplog: pytest.LogCaptureFixture) -> None:
     answer = JSONRPCResponse(jsonrpc="2.0", id=7, result={"half": "\ud800"})
 
     with caplog.at_level(logging.ERROR, "handrail"):
-        told = json.loads(encode_message(answer))
+        reply = json.loads(encode_message(answer))
 
-    assert (told["id"], told["error"]["code"]) == (7, -32603)
-    assert told["error"]["message"].startswith("Handrail failed (incident ")
+    assert (reply["id"], reply["error"]["code"]) == (7, -32603)
+    assert reply["error"]["message"].startswith("Handrail failed (incident ")
     assert "surrogates not allowed" in caplog.text

@@ -12,11 +12,11 @@ import pytest
 from handrail.app.faces import StepsStatus
 from handrail.runtime.errors import FaultCode
 from helpers import faulty_disk
-from helpers.replies import unruled
+from helpers.replies import find_broken_reply_rules
 from helpers.requirement import requirement
-from helpers.servers import Pipe, Place, note, place, told, until
-from helpers.store_contents import changed, whole
-from helpers.store_locks import begun, nobody_writes
+from helpers.servers import Pipe, Place, build_note_output, create_place, read_tool_answer, wait_until
+from helpers.store_contents import list_changes, read_store_contents
+from helpers.store_locks import await_waiting_call, block_writers
 
 pytestmark = pytest.mark.unmeasured
 STEPS: Final = ("one", "two", "three", "four", "five", "six")
@@ -25,7 +25,7 @@ STEPS: Final = ("one", "two", "three", "four", "five", "six")
 @pytest.fixture
 def mortal(tmp_path: Path) -> Place:
     """A place whose servers are killed: they would tell nothing of what they covered."""
-    return place(tmp_path / "place", measured=False)
+    return create_place(tmp_path / "place", measured=False)
 
 
 @pytest.mark.parametrize("era", ["auto", "legacy"])
@@ -35,11 +35,11 @@ def test_a_server_that_must_end_during_a_call_ends_well_and_leaves_nothing_half_
 ) -> None:
     with Pipe(at, era=era) as pipe:
         first = pipe.start()
-        before = whole(at.store)
-        with nobody_writes(at):
-            arguments = {"step_token": first.token, "model_output_so_far": note()}
+        before = read_store_contents(at.store)
+        with block_writers(at):
+            arguments = {"step_token": first.token, "model_output_so_far": build_note_output()}
             pipe.post("tools/call", {"name": "workflow_next_step", "arguments": arguments})
-            begun(at, pipe)
+            await_waiting_call(at, pipe)
             assert pipe.process.stdin is not None
             if how == "end of input":
                 pipe.process.stdin.close()
@@ -47,14 +47,14 @@ def test_a_server_that_must_end_during_a_call_ends_well_and_leaves_nothing_half_
                 pipe.process.send_signal(signal.Signals[how])
         answer = json.loads(pipe.line())
         assert pipe.line() == b""
-        assert pipe.ended() == 0, pipe.errors()
+        assert pipe.wait_for_end() == 0, pipe.errors()
         assert "Traceback" not in pipe.errors()
-    after = whole(at.store)
-    assert after.revision(first.run) == 2 or (changed(before, after) == {} and "error" in answer)
+    after = read_store_contents(at.store)
+    assert after.revision(first.run) == 2 or (list_changes(before, after) == {} and "error" in answer)
 
     with Pipe(at) as pipe:
-        assert pipe.go_on(first.token).reply["next_step_contract"]["step_name"] == "two"
-        assert whole(at.store).revision(first.run) == 2
+        assert pipe.continue_run(first.token).reply["next_step_contract"]["step_name"] == "two"
+        assert read_store_contents(at.store).revision(first.run) == 2
 
 
 def test_a_client_that_is_gone_before_its_first_word_ends_the_server_well(at: Place) -> None:
@@ -88,7 +88,7 @@ def test_what_anything_else_prints_or_reads_is_not_on_the_wire(at: Place) -> Non
     (noisy / "sitecustomize.py").write_text(NOISE, "utf-8")
     with Pipe(at, PYTHONPATH=os.pathsep.join([str(noisy), os.environ.get("PYTHONPATH", "")])) as pipe:
         first = pipe.start()
-        until(lambda: all(noise in pipe.errors() for noise in NOISES), "all the noise")
+        wait_until(lambda: all(noise in pipe.errors() for noise in NOISES), "all the noise")
         for _ in range(20):
             assert pipe.recover(first.run).code == StepsStatus.OK
         assert "it has read" not in pipe.errors()
@@ -98,20 +98,20 @@ def test_what_anything_else_prints_or_reads_is_not_on_the_wire(at: Place) -> Non
 def test_a_server_whose_disk_has_not_confirmed_a_write_says_so_and_ends_with_75(at: Place) -> None:
     at.store.parent.mkdir(mode=0o700)
     control = at.folder / "control"
-    faulty_disk.arm(control, 0)
-    with Pipe(at, **faulty_disk.armed(at.store.parent, control)) as pipe:
+    faulty_disk.arm_fault(control, 0)
+    with Pipe(at, **faulty_disk.build_fault_environment(at.store.parent, control)) as pipe:
         first = pipe.start()
-        faulty_disk.arm(control, 1, errno=errno.EIO, kinds=["fsync"])
-        answer = pipe.go_on(first.token)
-        assert faulty_disk.calls(control) >= 1
+        faulty_disk.arm_fault(control, 1, errno=errno.EIO, kinds=["fsync"])
+        answer = pipe.continue_run(first.token)
+        assert faulty_disk.read_call_count(control) >= 1
 
-        assert unruled(answer) == []
+        assert find_broken_reply_rules(answer) == []
         assert answer.code == FaultCode.SYNC_FAILED
-        assert pipe.ended() == 75, pipe.errors()
+        assert pipe.wait_for_end() == 75, pipe.errors()
     with Pipe(at) as pipe:
-        again = pipe.go_on(first.token)
+        again = pipe.continue_run(first.token)
         assert again.reply["next_step_contract"]["step_name"] == "two"
-        assert whole(at.store).revision(first.run) == 2
+        assert read_store_contents(at.store).revision(first.run) == 2
 
 
 @requirement("steps:tool.recover", "steps:db.nobuffer")
@@ -123,7 +123,7 @@ def test_a_server_killed_after_every_step_costs_nothing_but_a_recovery(mortal: P
         with Pipe(mortal) as pipe:
             here = pipe.recover(first.run)
             assert here.reply["next_step_contract"]["step_name"] == step
-            last = pipe.go_on(here.token, summary=f"Did {step}.")
+            last = pipe.continue_run(here.token, summary=f"Did {step}.")
             assert not last.failed
             pipe.kill()
 
@@ -138,10 +138,10 @@ def test_a_reply_that_is_lost_is_given_again_to_the_byte_by_another_server(morta
         first = pipe.start()
         message = pipe.request("tools/call", _handed_in(first.token))
         pipe.send(json.dumps(message).encode())
-        until(lambda: whole(mortal.store).revision(first.run) == 2, "the second turn")
+        wait_until(lambda: read_store_contents(mortal.store).revision(first.run) == 2, "the second turn")
         part = pipe.part(heard)
         pipe.kill()
-    before = whole(mortal.store)
+    before = read_store_contents(mortal.store)
     with Pipe(mortal) as pipe:
         lines = []
         for _ in range(2):
@@ -150,17 +150,20 @@ def test_a_reply_that_is_lost_is_given_again_to_the_byte_by_another_server(morta
     assert len(part) == heard
     assert lines[0].startswith(part)
     assert lines[0] == lines[1]
-    assert told(json.loads(lines[0])).reply == _recorded(mortal, first.run)
-    assert changed(before, whole(mortal.store)) == {}
+    assert read_tool_answer(json.loads(lines[0])).reply == _recorded(mortal, first.run)
+    assert list_changes(before, read_store_contents(mortal.store)) == {}
 
 
 def _handed_in(token: str) -> dict[str, object]:
-    return {"name": "workflow_next_step", "arguments": {"step_token": token, "model_output_so_far": note()}}
+    return {
+        "name": "workflow_next_step",
+        "arguments": {"step_token": token, "model_output_so_far": build_note_output()},
+    }
 
 
 def _recorded(at: Place, run: str) -> object:
     """What the store remembers of the second turn of the only run."""
-    tables = whole(at.store).tables
+    tables = read_store_contents(at.store).tables
     assert [row["execution_id"] for row in tables["runs"].values()] == [run]
     (reply,) = [row["reply"] for row in tables["replies"].values() if row["revision"] == 1]
     return json.loads(reply)
@@ -172,8 +175,8 @@ def test_a_client_that_reads_no_more_ends_the_server_and_loses_nothing(at: Place
         assert pipe.process.stdout is not None
         pipe.process.stdout.close()
         pipe.post("tools/call", _handed_in(first.token))
-        assert pipe.ended() == 0, pipe.errors()
+        assert pipe.wait_for_end() == 0, pipe.errors()
         assert "Traceback" not in pipe.errors()
     with Pipe(at) as pipe:
-        assert pipe.go_on(first.token).reply["next_step_contract"]["step_name"] == "two"
-        assert whole(at.store).revision(first.run) == 2
+        assert pipe.continue_run(first.token).reply["next_step_contract"]["step_name"] == "two"
+        assert read_store_contents(at.store).revision(first.run) == 2

@@ -12,7 +12,7 @@ from handrail.app.app import open_app
 from handrail.app.faces import StepsStatus
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.server import FaceServer, build_server
-from helpers.program import handrail
+from helpers.program import run_handrail
 from helpers.requirement import requirement
 from helpers.servers import ERAS, Pipe, Place
 
@@ -58,36 +58,36 @@ def heard(pipe: Pipe, uri: str) -> None:
 
 @requirement("steps:res.subscribe")
 def test_a_subscriber_hears_of_a_move_made_by_its_own_server(listener: Pipe) -> None:
-    told = listener.start()
-    subscribe(listener, f"current-step://{told.run}")
+    answer = listener.start()
+    subscribe(listener, f"current-step://{answer.run}")
 
-    assert listener.go_on(told.token).code == StepsStatus.OK
+    assert listener.continue_run(answer.token).code == StepsStatus.OK
 
-    heard(listener, f"current-step://{told.run}")
+    heard(listener, f"current-step://{answer.run}")
 
 
 @requirement("steps:res.subscribe")
 @pytest.mark.parametrize("spelled", ["workflow-status", "workflow_status"])
 def test_a_subscriber_hears_of_a_move_made_by_another_server(listener: Pipe, at: Place, spelled: str) -> None:
-    told = listener.start()
-    uri = f"{spelled}://{told.run}"
+    answer = listener.start()
+    uri = f"{spelled}://{answer.run}"
     subscribe(listener, uri)
 
     with Pipe(at) as other:
-        assert other.go_on(told.token).code == StepsStatus.OK
+        assert other.continue_run(answer.token).code == StepsStatus.OK
 
     heard(listener, uri)
 
 
 @requirement("steps:res.subscribe")
 def test_a_subscriber_hears_of_what_a_person_does_on_the_command_line(listener: Pipe, at: Place) -> None:
-    told = listener.start()
-    subscribe(listener, f"workflow-status://{told.run}")
+    answer = listener.start()
+    subscribe(listener, f"workflow-status://{answer.run}")
 
-    said = handrail("runs", "pause", told.run, "--store", at.store, HOME=at.env["HOME"])
+    said = run_handrail("runs", "pause", answer.run, "--store", at.store, HOME=at.env["HOME"])
 
     assert said.status == 0, said.err
-    heard(listener, f"workflow-status://{told.run}")
+    heard(listener, f"workflow-status://{answer.run}")
 
 
 @requirement("steps:res.subscribe")
@@ -95,8 +95,8 @@ def test_a_subscriber_of_one_run_hears_of_no_other(listener: Pipe) -> None:
     one, other = listener.start(), listener.start()
     subscribe(listener, f"current-step://{one.run}")
 
-    assert listener.go_on(other.token).code == StepsStatus.OK
-    assert listener.go_on(one.token).code == StepsStatus.OK
+    assert listener.continue_run(other.token).code == StepsStatus.OK
+    assert listener.continue_run(one.token).code == StepsStatus.OK
 
     assert notified(listener)["params"]["uri"] == f"current-step://{one.run}"
 
@@ -108,8 +108,8 @@ def test_an_unsubscribed_client_hears_nothing_more(at: Place) -> None:
         subscribe(listener, f"current-step://{one.run}", f"current-step://{other.run}")
         assert listener.ask("resources/unsubscribe", {"uri": f"current-step://{one.run}"})["result"] == {}
 
-        assert listener.go_on(one.token).code == StepsStatus.OK
-        assert listener.go_on(other.token).code == StepsStatus.OK
+        assert listener.continue_run(one.token).code == StepsStatus.OK
+        assert listener.continue_run(other.token).code == StepsStatus.OK
 
         assert notified(listener)["params"]["uri"] == f"current-step://{other.run}"
 
@@ -137,8 +137,8 @@ def test_a_workflow_that_is_added_changes_the_lists(listener: Pipe, at: Place) -
     text = "workflow: mine\nversion: 1\nauthority: sql\nsteps: [{name: a, agent: writer, task: Do it.}]\n"
     (at.project / ".handrail" / "workflows" / "mine.yaml").write_text(text, "utf-8")
 
-    told = {notified(listener)["method"], notified(listener)["method"]}
-    assert told == {"notifications/prompts/list_changed", "notifications/resources/list_changed"}
+    answer = {notified(listener)["method"], notified(listener)["method"]}
+    assert answer == {"notifications/prompts/list_changed", "notifications/resources/list_changed"}
     after = [prompt["name"] for prompt in listener.ask("prompts/list")["result"]["prompts"]]
     assert sorted(set(after) - set(before)) == ["mine"]
 
@@ -160,7 +160,7 @@ def test_once_a_server_has_ended_nothing_of_it_reads_the_store(at: Place) -> Non
 @pytest.mark.parametrize("era", ERAS)
 def test_every_client_learns_that_lists_and_resources_can_change(at: Place, era: str) -> None:
     with Pipe(at, era=era) as pipe:
-        told = pipe.hello if era == "legacy" else pipe.ask("server/discover")["result"]
+        answer = pipe.hello if era == "legacy" else pipe.ask("server/discover")["result"]
 
-    assert told["capabilities"]["resources"] == {"subscribe": True, "listChanged": True}
-    assert told["capabilities"]["prompts"] == {"listChanged": True}
+    assert answer["capabilities"]["resources"] == {"subscribe": True, "listChanged": True}
+    assert answer["capabilities"]["prompts"] == {"listChanged": True}

@@ -23,7 +23,7 @@ from handrail.mcp.exporters import start_telemetry
 from handrail.mcp.server import build_server
 from handrail.mcp.telemetry import TurnTelemetry, is_telemetry_requested, load_telemetry
 from handrail.runtime.world import TurnReport, TurnResult
-from helpers.servers import TOOL, Pipe, note, place
+from helpers.servers import TOOL, Pipe, build_note_output, create_place
 from helpers.turns import NOW
 
 CONSOLE: Final = {"OTEL_TRACES_EXPORTER": "console", "OTEL_METRICS_EXPORTER": "console"}
@@ -39,9 +39,12 @@ def printed(text: str) -> Iterator[dict[str, Any]]:
 
 
 def test_a_turn_is_a_span_of_the_clients_trace_without_texts_of_agents(tmp_path: Path) -> None:
-    with Pipe(place(tmp_path), era="legacy", **CONSOLE) as pipe:
-        told = pipe.call({"template_name": "brief", "goal": "a text of an agent"})
-        given = {"step_token": told.token, "model_output_so_far": note(summary="a text of an agent")}
+    with Pipe(create_place(tmp_path), era="legacy", **CONSOLE) as pipe:
+        answer = pipe.call({"template_name": "brief", "goal": "a text of an agent"})
+        given = {
+            "step_token": answer.token,
+            "model_output_so_far": build_note_output(summary="a text of an agent"),
+        }
         traced = {"name": TOOL, "arguments": given, "_meta": {"traceparent": PARENT}}
         assert "result" in pipe.ask("tools/call", traced)
         pipe.call({"execution_id": "a text of an agent", "action": "pause"})
@@ -49,7 +52,7 @@ def test_a_turn_is_a_span_of_the_clients_trace_without_texts_of_agents(tmp_path:
     said = pipe.errors()
     spans = [one for one in printed(said) if one.get("name") == "turn"]
 
-    known = {"handrail.workflow": "brief", "handrail.run": told.run}
+    known = {"handrail.workflow": "brief", "handrail.run": answer.run}
     assert [one["attributes"] for one in spans] == [
         {**known, "handrail.trigger": "start", "handrail.outcome": "accepted"},
         {**known, "handrail.trigger": "continue", "handrail.outcome": "accepted"},
@@ -66,8 +69,8 @@ def test_a_turn_is_a_span_of_the_clients_trace_without_texts_of_agents(tmp_path:
 def test_a_turn_that_failed_is_a_span_with_an_error_and_its_code() -> None:
     spans, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
-    told = TurnTelemetry(provider.get_tracer("tests"), MeterProvider().get_meter("tests"))
-    told.record_turn(
+    answer = TurnTelemetry(provider.get_tracer("tests"), MeterProvider().get_meter("tests"))
+    answer.record_turn(
         TurnReport("continue", TurnResult.FAILED, "busy", "", "", NOW, NOW + timedelta(seconds=2))
     )
     (span,) = spans.get_finished_spans()
@@ -82,7 +85,9 @@ def test_a_turn_that_failed_is_a_span_with_an_error_and_its_code() -> None:
 
 
 def test_where_the_sdk_is_switched_off_nothing_of_it_is_imported(tmp_path: Path) -> None:
-    with Pipe(place(tmp_path), PYTHONPROFILEIMPORTTIME="1", OTEL_SDK_DISABLED="true", **CONSOLE) as pipe:
+    with Pipe(
+        create_place(tmp_path), PYTHONPROFILEIMPORTTIME="1", OTEL_SDK_DISABLED="true", **CONSOLE
+    ) as pipe:
         assert pipe.start("brief").code == StepsStatus.OK
     names = re.findall(r"\| +([\w.]+)$", pipe.errors(), re.MULTILINE)
 
@@ -91,7 +96,7 @@ def test_where_the_sdk_is_switched_off_nothing_of_it_is_imported(tmp_path: Path)
 
 
 def test_the_spans_of_the_protocol_are_left_out_for_they_hold_what_agents_call_tools(tmp_path: Path) -> None:
-    at = place(tmp_path)
+    at = create_place(tmp_path)
     with open_app(at.store, [at.project]) as app:
         served = build_server(app, "steps", Spelling.PORTABLE)
 
@@ -134,6 +139,6 @@ def test_a_missing_exporter_is_logged_and_nothing_is_traced(
     with caplog.at_level(logging.WARNING, "handrail"):
         assert start_telemetry(environ) is None
 
-    told = [record.getMessage() for record in caplog.records]
-    assert [one.removeprefix("OpenTelemetry cannot export ").partition(";")[0] for one in told] == named
-    assert all("install opentelemetry-exporter-" in one for one in told)
+    answer = [record.getMessage() for record in caplog.records]
+    assert [one.removeprefix("OpenTelemetry cannot export ").partition(";")[0] for one in answer] == named
+    assert all("install opentelemetry-exporter-" in one for one in answer)

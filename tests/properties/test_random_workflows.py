@@ -22,7 +22,7 @@ from handrail.engine.model import (
     Waiting,
 )
 from handrail.stores.sql.rows import decode_run, encode_run
-from helpers.random_workflows import Case, cases, events, facts, output
+from helpers.random_workflows import Case, cases, draw_output, events, facts
 
 pytestmark = pytest.mark.unmeasured
 Turn = tuple[Event, dict[str, Value]]
@@ -106,7 +106,7 @@ def options_are_exactly_the_triggers_that_some_good_payload_gets_accepted(walk: 
 
     accepted = set()
     for trigger in triggers:
-        payloads = [output(good=True), output(good=False)] if trigger == CONTINUE else [{}]
+        payloads = [draw_output(good=True), draw_output(good=False)] if trigger == CONTINUE else [{}]
         answers = [walk.decided(Event(trigger, payload, Actor.PERSON)) for payload in payloads]
         if not all(isinstance(answer, Refused) for answer in answers):
             accepted.add(trigger)
@@ -133,16 +133,16 @@ def an_ended_run_never_moves_again(walk: Walk) -> None:
 
 
 def every_move_was_told_as_a_way_and_a_way_that_is_open_is_the_one_taken(walk: Walk) -> None:
-    told = find_exits(walk.case.workflow, walk.run, walk.seen)
+    answer = find_exits(walk.case.workflow, walk.run, walk.seen)
     here = {step.state for step in walk.run.open}
-    for trigger in {way.trigger for way in told if way.trigger}:
-        payloads = [output(good=True), output(good=False)] if trigger == CONTINUE else [{}]
-        taken = [way.row for way in told if way.trigger == trigger and way.prospect is Availability.OPEN]
+    for trigger in {way.trigger for way in answer if way.trigger}:
+        payloads = [draw_output(good=True), draw_output(good=False)] if trigger == CONTINUE else [{}]
+        taken = [way.row for way in answer if way.trigger == trigger and way.prospect is Availability.OPEN]
         for payload in payloads:
             decision = walk.decided(Event(trigger, payload, Actor.PERSON))
             moves = decision.moves if isinstance(decision, Accepted) else ()
             passed = {
-                (way.source, way.target, way.row) for way in told if way.prospect is not Availability.SHUT
+                (way.source, way.target, way.row) for way in answer if way.prospect is not Availability.SHUT
             }
             assert {(move.source, move.target, move.row) for move in moves} <= passed
             assert not moves or moves[0].source in here

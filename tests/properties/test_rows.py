@@ -20,7 +20,7 @@ from handrail.engine.rows import (
     scope_facts,
     scope_facts_with_payload,
 )
-from helpers.random_workflows import BOOLEANS, KINDS, TRIGGERS, Case, any_cases, output
+from helpers.random_workflows import BOOLEANS, KINDS, TRIGGERS, Case, any_cases, draw_output
 
 pytestmark = pytest.mark.unmeasured
 
@@ -33,7 +33,7 @@ WORLDS = st.dictionaries(
     st.one_of(st.booleans(), st.sampled_from(KINDS), st.integers(0, 3), st.just(PENDING), ODD),
 )
 VARS = st.fixed_dictionaries({}, optional={"seen": ODD, "home": ODD})
-PAYLOADS = st.sampled_from([output(good=True), output(good=False), {}])
+PAYLOADS = st.sampled_from([draw_output(good=True), draw_output(good=False), {}])
 
 
 def _judged(
@@ -63,12 +63,12 @@ def test_both_ways_say_the_same_of_every_row() -> None:
     @settings(max_examples=200)
     @given(any_cases(), WORLDS, VARS, PAYLOADS, st.integers(1, 3))
     def same(
-        case: Case, world: dict[str, Value], kept: dict[str, Value], payload: dict[str, Value], attempt: int
+        case: Case, world: dict[str, Value], stored: dict[str, Value], payload: dict[str, Value], attempt: int
     ) -> None:
         flow = case.workflow
         for state in flow.states.values():
             step = Step(attempt, state.name, attempt)
-            run = Run("r", flow.name, flow.digest, Lifecycle.RUNNING, (step,), vars=kept)
+            run = Run("r", flow.name, flow.digest, Lifecycle.RUNNING, (step,), vars=stored)
             for trigger in (*TRIGGERS, "on"):
                 said.update(
                     _same(flow, DecisionContext(flow, Event(trigger, payload), world, run, step), state)

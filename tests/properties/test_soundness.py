@@ -10,7 +10,7 @@ from handrail.engine.facts import Value
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.model import Accepted, Actor, Event, Lifecycle, Refused, Run, Step
 from handrail.engine.soundness import check_soundness
-from helpers.random_workflows import BOOLEANS, KINDS, TRIGGERS, Case, any_cases, output
+from helpers.random_workflows import BOOLEANS, KINDS, TRIGGERS, Case, any_cases, draw_output
 
 pytestmark = pytest.mark.unmeasured
 
@@ -45,7 +45,7 @@ def _taken(case: Case) -> set[str]:
         for trigger in (*TRIGGERS, "on"):
             if (state, trigger) not in case.workflow.index:
                 continue
-            payloads = [output(good=True), output(good=False)] if trigger == CONTINUE else [{}]
+            payloads = [draw_output(good=True), draw_output(good=False)] if trigger == CONTINUE else [{}]
             for payload in payloads:
                 match decide(case.workflow, run, Event(trigger, payload, Actor.PERSON), world):
                     case Accepted(_, moves):

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from helpers.faulty_stores import STORES, opened
-from helpers.stores import Place
-from helpers.turns import Desk
+from helpers.faulty_stores import STORES, open_place
+from helpers.stores import StorePlace
+from helpers.turns import TurnHarness
 
 
 @pytest.fixture(params=STORES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    with opened(request.param, tmp_path) as there:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StorePlace]:
+    with open_place(request.param, tmp_path) as there:
         yield there
 
 
 @pytest.fixture
-def desk(place: Place) -> Desk:
-    return Desk(place.open())
+def harness(place: StorePlace) -> TurnHarness:
+    return TurnHarness(place.open())

@@ -13,7 +13,7 @@ from handrail.stores.files.disk import DiskWorkspace
 from handrail.workflows.registry import FACTS
 from helpers.requirement import requirement
 from helpers.turns import NOW
-from helpers.workflows import started, workflow
+from helpers.workflows import load_valid_workflow, start_run
 
 FLOW = """
 workflow: files
@@ -36,12 +36,12 @@ FILES = tuple(fact.name for fact in FACTS if fact.reader in FILE_READERS)
 
 @pytest.fixture
 def flow() -> Workflow:
-    return workflow(FLOW % " ".join(f"{{{{{name}}}}}" for name in FILES))
+    return load_valid_workflow(FLOW % " ".join(f"{{{{{name}}}}}" for name in FILES))
 
 
 def read(flow: Workflow, folder: Path, name: str) -> Value:
     """A fact, as it is gathered for a decision."""
-    asked = FactContext(flow, FileSnapshot(DiskWorkspace(folder)), started(flow), Event("go"), NOW, "b0b")
+    asked = FactContext(flow, FileSnapshot(DiskWorkspace(folder)), start_run(flow), Event("go"), NOW, "b0b")
     return gather_facts(asked, FILE_READERS, {}).facts[name]
 
 
@@ -64,10 +64,10 @@ def test_criteria_are_counted_without_those_of_the_template(flow: Workflow, tmp_
 def test_a_plan_that_is_too_long_is_reported_with_the_repair(flow: Workflow, tmp_path: Path) -> None:
     (tmp_path / "plan.md").write_bytes(b"- [ ] " + b"a" * 10_000_000)
 
-    with pytest.raises(Unreadable) as told:
+    with pytest.raises(Unreadable) as answer:
         read(flow, tmp_path, "criteria.total")
-    assert told.value.message == "plan.md has 10000006 bytes; 262144 can be read"
-    assert told.value.repair == "move what does not belong there into a file of its own, and keep the rest"
+    assert answer.value.message == "plan.md has 10000006 bytes; 262144 can be read"
+    assert answer.value.repair == "move what does not belong there into a file of its own, and keep the rest"
 
 
 @pytest.mark.parametrize(

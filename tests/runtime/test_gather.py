@@ -10,7 +10,7 @@ from handrail.runtime.facts import FILE_READERS
 from handrail.runtime.gather import FactContext, FileSnapshot, gather_facts
 from handrail.stores.files.disk import DiskWorkspace
 from helpers.turns import NOW
-from helpers.workflows import GATED, started, workflow
+from helpers.workflows import GATED, load_valid_workflow, start_run
 
 FLOW = """
 workflow: looks
@@ -56,7 +56,7 @@ def test_without_a_folder_there_are_no_files() -> None:
 
 
 def test_only_the_facts_that_rows_of_the_open_state_name_are_read(tmp_path: Path) -> None:
-    flow, disk = workflow(FLOW, GATED), CountingDisk(tmp_path)
+    flow, disk = load_valid_workflow(FLOW, GATED), CountingDisk(tmp_path)
     (tmp_path / "plan.md").write_text("")
     asked: list[str] = []
 
@@ -69,15 +69,15 @@ def test_only_the_facts_that_rows_of_the_open_state_name_are_read(tmp_path: Path
     start = gather_facts(asks, {**FILE_READERS, "engine": engine}, {})
     assert (start.facts, disk.reads) == ({}, [])
 
-    home = replace(asks, run=started(flow), event=Event("go"))
+    home = replace(asks, run=start_run(flow), event=Event("go"))
     found = gather_facts(home, {**FILE_READERS, "engine": engine}, {})
     assert found.facts == {"plan.exists": True, "tests.pass": False}
     assert (disk.reads, asked) == (["plan.md"], ["engine"])
 
 
 def test_a_fact_without_a_reader_is_left_out(tmp_path: Path) -> None:
-    flow = workflow(FLOW, GATED)
-    asked = FactContext(flow, FileSnapshot(DiskWorkspace(tmp_path)), started(flow), Event("go"), NOW, "b0b")
+    flow = load_valid_workflow(FLOW, GATED)
+    asked = FactContext(flow, FileSnapshot(DiskWorkspace(tmp_path)), start_run(flow), Event("go"), NOW, "b0b")
     found = gather_facts(asked, FILE_READERS, {})
 
     assert found.facts == {"plan.exists": False}

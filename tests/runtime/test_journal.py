@@ -12,10 +12,10 @@ from handrail.runtime.entries import EntryKind
 from handrail.runtime.journal import find_agent, read_offered_artifacts, read_reason
 from handrail.runtime.records import Artifact, Caller, ClosedStep, OpenedStep, StepStatus, Turn
 from handrail.runtime.turn import Call
-from helpers.faulty_stores import Recording, whole
+from helpers.faulty_stores import Recording, read_whole_run
 from helpers.requirement import requirement
-from helpers.turns import ENDLESS, Desk, pinned
-from helpers.workflows import output
+from helpers.turns import ENDLESS, TurnHarness, load_pinned
+from helpers.workflows import build_output
 
 SPEC = {"type": "spec", "title": "The spec", "content": "Words.", "description": "All of them"}
 BARE = {"type": "note", "title": "A note", "content": "Tea."}
@@ -32,13 +32,13 @@ transitions:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk(Recording())
+def harness() -> TurnHarness:
+    return TurnHarness(Recording())
 
 
-def last(desk: Desk) -> Turn:
-    assert isinstance(desk.runs, Recording)
-    return desk.runs.turns[-1]
+def last(turns: TurnHarness) -> Turn:
+    assert isinstance(turns.runs, Recording)
+    return turns.runs.turns[-1]
 
 
 def told(turn: Turn) -> list[tuple[str, str, str]]:
@@ -47,9 +47,9 @@ def told(turn: Turn) -> list[tuple[str, str, str]]:
 
 
 @requirement("steps:tel.events")
-def test_a_start_is_entered_with_its_step_its_token_and_its_lifecycle(desk: Desk) -> None:
-    desk.start()
-    turn = last(desk)
+def test_a_start_is_entered_with_its_step_its_token_and_its_lifecycle(harness: TurnHarness) -> None:
+    harness.start()
+    turn = last(harness)
 
     assert told(turn) == [
         (EntryKind.WORKFLOW_CREATED, "", ""),
@@ -64,11 +64,11 @@ def test_a_start_is_entered_with_its_step_its_token_and_its_lifecycle(desk: Desk
 
 
 @requirement("steps:tel.events", "steps:output.artifacts")
-def test_a_step_output_is_kept_with_its_artifacts_by_id(desk: Desk) -> None:
-    first = desk.start()
+def test_a_step_output_is_kept_with_its_artifacts_by_id(harness: TurnHarness) -> None:
+    first = harness.start()
     artifacts: list[Value] = [SPEC, BARE]
-    desk.go_on(first["run"], first["token"], artifacts=artifacts)
-    turn = last(desk)
+    harness.continue_run(first["run"], first["token"], artifacts=artifacts)
+    turn = last(harness)
 
     ids = [artifact.id for artifact in turn.artifacts]
     assert len(set(ids)) == 2
@@ -88,29 +88,29 @@ def test_a_step_output_is_kept_with_its_artifacts_by_id(desk: Desk) -> None:
         {"artifact_id": ids[0], "type": "spec", "title": "The spec"},
         {"artifact_id": ids[1], "type": "note", "title": "A note"},
     ]
-    kept = {"summary": "Done.", "artifacts": named, "references": [], "confidence": 0.8}
-    assert turn.closed == (ClosedStep(1, "draft", StepStatus.COMPLETED, kept),)
+    stored = {"summary": "Done.", "artifacts": named, "references": [], "confidence": 0.8}
+    assert turn.closed == (ClosedStep(1, "draft", StepStatus.COMPLETED, stored),)
     assert turn.entries[2].data == {"artifact_id": ids[0], "type": "spec", "by": "agent"}
 
 
-def test_every_entry_of_a_turn_says_who_called(desk: Desk) -> None:
-    told = desk.start()
+def test_every_entry_of_a_turn_says_who_called(harness: TurnHarness) -> None:
+    answer = harness.start()
     caller = Caller(Actor.PERSON, "ann", "cli", "bot")
-    desk.call(Call(told["run"], Event("continue", output()), caller, told["token"]))
+    harness.call(Call(answer["run"], Event("continue", build_output()), caller, answer["token"]))
 
-    data = [entry.data for entry in last(desk).entries]
+    data = [entry.data for entry in last(harness).entries]
     names = ("by", "principal", "client", "agent")
     assert [tuple(one[name] for name in names) for one in data] == [("person", "ann", "cli", "bot")] * 4
 
 
-def test_the_entry_of_a_completed_step_has_caller_row_and_target(desk: Desk) -> None:
-    run = desk.start()["run"]
-    desk.clock.move(seconds=2)
+def test_the_entry_of_a_completed_step_has_caller_row_and_target(harness: TurnHarness) -> None:
+    run = harness.start()["run"]
+    harness.clock.move(seconds=2)
     caller = Caller(Actor.PERSON, "ann", "cli", "bot")
-    desk.call(Call(run, Event("continue", output(), note="at last"), caller))
+    harness.call(Call(run, Event("continue", build_output(), note="at last"), caller))
 
-    assert told(last(desk))[0] == (EntryKind.STEP_COMPLETED, "draft", "writer")
-    assert last(desk).entries[0].data == {
+    assert told(last(harness))[0] == (EntryKind.STEP_COMPLETED, "draft", "writer")
+    assert last(harness).entries[0].data == {
         "number": 1,
         "trigger": "continue",
         "by": "person",
@@ -128,10 +128,10 @@ def test_the_entry_of_a_completed_step_has_caller_row_and_target(desk: Desk) -> 
 def test_a_step_that_a_person_did_by_hand_is_entered_as_external_and_differs_in_nothing_else() -> None:
     entries, others = [], []
     for external in (False, True):
-        desk = Desk(Recording())
-        run = desk.start()["run"]
-        desk.call(Call(run, Event("continue", output(artifacts=[SPEC])), external=external))
-        turn = last(desk)
+        turns = TurnHarness(Recording())
+        run = turns.start()["run"]
+        turns.call(Call(run, Event("continue", build_output(artifacts=[SPEC])), external=external))
+        turn = last(turns)
         entries.append(turn.entries[0].data)
         others.append(replace(turn, entries=turn.entries[1:]))
 
@@ -140,29 +140,29 @@ def test_a_step_that_a_person_did_by_hand_is_entered_as_external_and_differs_in_
 
 
 @requirement("steps:life.override")
-def test_a_step_done_by_hand_meets_the_same_contract(desk: Desk) -> None:
-    run = desk.start()["run"]
-    before = whole(desk.runs, run)
+def test_a_step_done_by_hand_meets_the_same_contract(harness: TurnHarness) -> None:
+    run = harness.start()["run"]
+    before = read_whole_run(harness.runs, run)
 
-    said = desk.call(Call(run, Event("continue", output(confidence=2)), external=True))
-    assert (said["code"], whole(desk.runs, run)) == (RefusalCode.CONTRACT, before)
+    said = harness.call(Call(run, Event("continue", build_output(confidence=2)), external=True))
+    assert (said["code"], read_whole_run(harness.runs, run)) == (RefusalCode.CONTRACT, before)
 
 
 @requirement("steps:life.override")
 def test_a_step_done_by_hand_that_leaves_no_way_on_is_not_completed() -> None:
-    desk = Desk(Recording())
-    run = desk.start(pinned(TWICE))["run"]
-    desk.send(run, "go")
-    assert desk.call(Call(run, Event("go"), external=True))["lifecycle"] == Lifecycle.FAILED
+    turns = TurnHarness(Recording())
+    run = turns.start(load_pinned(TWICE))["run"]
+    turns.send(run, "go")
+    assert turns.call(Call(run, Event("go"), external=True))["lifecycle"] == Lifecycle.FAILED
 
-    assert "external" not in last(desk).entries[0].data
+    assert "external" not in last(turns).entries[0].data
 
 
 @requirement("steps:tel.events")
-def test_a_row_that_stays_closes_nothing_and_issues_a_token(desk: Desk) -> None:
-    run = desk.start(pinned(ENDLESS))["run"]
-    desk.send(run, "wait")
-    turn = last(desk)
+def test_a_row_that_stays_closes_nothing_and_issues_a_token(harness: TurnHarness) -> None:
+    run = harness.start(load_pinned(ENDLESS))["run"]
+    harness.send(run, "wait")
+    turn = last(harness)
 
     assert told(turn) == [(EntryKind.STEP_STAYED, "Home", ""), (EntryKind.TOKEN_GENERATED, "Home", "")]
     assert turn.entries[0].data == {"trigger": "wait", "by": "agent", "rows": ["stay"], "to": "Home"}
@@ -170,11 +170,11 @@ def test_a_row_that_stays_closes_nothing_and_issues_a_token(desk: Desk) -> None:
 
 
 @requirement("steps:tel.events", "steps:tel.durations")
-def test_the_end_of_a_run_closes_its_step_and_has_its_duration(desk: Desk) -> None:
-    run = desk.start(pinned(ENDLESS))["run"]
-    desk.clock.move(seconds=5)
-    desk.send(run, "end")
-    turn = last(desk)
+def test_the_end_of_a_run_closes_its_step_and_has_its_duration(harness: TurnHarness) -> None:
+    run = harness.start(load_pinned(ENDLESS))["run"]
+    harness.clock.move(seconds=5)
+    harness.send(run, "end")
+    turn = last(harness)
 
     assert told(turn) == [
         (EntryKind.STEP_COMPLETED, "Home", ""),
@@ -187,10 +187,10 @@ def test_the_end_of_a_run_closes_its_step_and_has_its_duration(desk: Desk) -> No
 
 
 @requirement("steps:life.fail", "steps:tel.events")
-def test_a_run_that_fails_fails_its_step(desk: Desk) -> None:
-    run = desk.start()["run"]
-    desk.send(run, Event("fail", note="cannot be done"))
-    turn = last(desk)
+def test_a_run_that_fails_fails_its_step(harness: TurnHarness) -> None:
+    run = harness.start()["run"]
+    harness.send(run, Event("fail", note="cannot be done"))
+    turn = last(harness)
 
     assert told(turn) == [
         (EntryKind.STEP_FAILED, "draft", "writer"),
@@ -203,22 +203,24 @@ def test_a_run_that_fails_fails_its_step(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("trigger", "lifecycle"), [("abandon", Lifecycle.ABANDONED), ("diverge", Lifecycle.DIVERGED)]
 )
-def test_a_run_that_is_given_up_leaves_its_step_as_it_was(desk: Desk, trigger: str, lifecycle: str) -> None:
-    run = desk.start()["run"]
-    desk.send(run, Event(trigger, note="enough"))
-    turn = last(desk)
+def test_a_run_that_is_given_up_leaves_its_step_as_it_was(
+    harness: TurnHarness, trigger: str, lifecycle: str
+) -> None:
+    run = harness.start()["run"]
+    harness.send(run, Event(trigger, note="enough"))
+    turn = last(harness)
 
     assert turn.run.lifecycle is Lifecycle(lifecycle)
     assert (told(turn), turn.closed) == ([(EntryKind.WORKFLOW_STATE_TRANSITION, "", "")], ())
     assert dict(turn.tokens) == {}
 
 
-def test_a_pause_voids_the_token_and_its_end_issues_another(desk: Desk) -> None:
-    run = desk.start()["run"]
-    desk.send(run, Event("pause"))
-    paused = last(desk)
-    desk.send(run, Event("resume"))
-    resumed = last(desk)
+def test_a_pause_voids_the_token_and_its_end_issues_another(harness: TurnHarness) -> None:
+    run = harness.start()["run"]
+    harness.send(run, Event("pause"))
+    paused = last(harness)
+    harness.send(run, Event("resume"))
+    resumed = last(harness)
 
     assert told(paused) == [(EntryKind.WORKFLOW_STATE_TRANSITION, "", "")]
     assert told(resumed) == [
@@ -231,17 +233,17 @@ def test_a_pause_voids_the_token_and_its_end_issues_another(desk: Desk) -> None:
 
 @requirement("steps:life.fail")
 def test_a_run_whose_attempts_are_used_up_fails_with_its_step() -> None:
-    desk = Desk(Recording())
-    run = desk.start(pinned(TWICE))["run"]
-    desk.send(run, "go")
-    assert desk.send(run, "go")["lifecycle"] == Lifecycle.FAILED
+    turns = TurnHarness(Recording())
+    run = turns.start(load_pinned(TWICE))["run"]
+    turns.send(run, "go")
+    assert turns.send(run, "go")["lifecycle"] == Lifecycle.FAILED
 
-    assert [kind for kind, _, _ in told(last(desk))] == [
+    assert [kind for kind, _, _ in told(last(turns))] == [
         EntryKind.STEP_FAILED,
         EntryKind.WORKFLOW_STATE_TRANSITION,
     ]
-    assert last(desk).closed == (ClosedStep(2, "Away", StepStatus.FAILED, {}),)
-    stored = desk.runs.load(run)
+    assert last(turns).closed == (ClosedStep(2, "Away", StepStatus.FAILED, {}),)
+    stored = turns.runs.load(run)
     assert stored is not None
     assert str(stored.origin.metadata["last_transition_reason"]).startswith("row `back` leads to a state")
 
@@ -256,17 +258,17 @@ def test_only_a_step_output_offers_artifacts() -> None:
 
 @pytest.mark.parametrize("artifact", [SPEC, {"title": 7}])
 def test_where_no_contract_asks_for_an_output_nothing_is_taken_for_an_artifact(
-    desk: Desk, artifact: Value
+    harness: TurnHarness, artifact: Value
 ) -> None:
-    run = desk.start(pinned(ENDLESS.replace("trigger: wait", "trigger: continue")))["run"]
+    run = harness.start(load_pinned(ENDLESS.replace("trigger: wait", "trigger: continue")))["run"]
     payload: dict[str, Value] = {"artifacts": [artifact]}
 
-    assert desk.send(run, Event("continue", payload))["status"] == "ok"
-    assert last(desk).artifacts == ()
+    assert harness.send(run, Event("continue", payload))["status"] == "ok"
+    assert last(harness).artifacts == ()
 
 
 def test_a_state_that_is_not_there_has_no_persona() -> None:
-    flow = pinned().workflow
+    flow = load_pinned().workflow
     assert flow
 
     assert (find_agent(flow, "draft"), find_agent(flow, "@end"), find_agent(flow, "gone")) == (
@@ -276,12 +278,12 @@ def test_a_state_that_is_not_there_has_no_persona() -> None:
     )
 
 
-def test_a_refusal_of_a_run_that_is_not_there_names_no_state(desk: Desk) -> None:
-    assert desk.send("nobody", "go")["code"] == RefusalCode.UNKNOWN_RUN
-    refused = desk.send(desk.start()["run"], Event("x" * 1000))
+def test_a_refusal_of_a_run_that_is_not_there_names_no_state(harness: TurnHarness) -> None:
+    assert harness.send("nobody", "go")["code"] == RefusalCode.UNKNOWN_RUN
+    refused = harness.send(harness.start()["run"], Event("x" * 1000))
     assert refused["code"] == RefusalCode.NO_ROW
 
-    entry = desk.runs.entries("00000000-0000-0000-0000-000000000001")[-1].entry
+    entry = harness.runs.entries("00000000-0000-0000-0000-000000000001")[-1].entry
     assert entry.data["trigger"] == "<str of 1002 bytes>"
     assert (entry.step, entry.agent) == ("draft", "writer")
 

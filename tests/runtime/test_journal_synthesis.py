@@ -14,26 +14,26 @@ from handrail.runtime.ports.queries import StepRow
 from handrail.runtime.records import Artifact, Origin, StepStatus
 from helpers.faulty_stores import Recording
 from helpers.requirement import requirement
-from helpers.turns import ENDLESS, NOW, Desk, pinned, sqlite
-from helpers.workflows import output
+from helpers.turns import ENDLESS, NOW, TurnHarness, load_pinned, open_sqlite
+from helpers.workflows import build_output
 
 SPEC = {"type": "spec", "title": "The spec", "content": "Words."}
 NOTE = {"type": "note", "title": "A note", "content": "Tea."}
 ELSEWHERE = ENDLESS.replace("authority: sql", "authority: files")
 OUTPUTS = (
-    output(summary="Written.", artifacts=[SPEC], decisions=["short", {"why": "time"}]),
-    output(summary="Read.", decisions=[]),
-    output(summary="Sent to all.\nNobody complained.", artifacts=[NOTE], decisions=["by post"]),
+    build_output(summary="Written.", artifacts=[SPEC], decisions=["short", {"why": "time"}]),
+    build_output(summary="Read.", decisions=[]),
+    build_output(summary="Sent to all.\nNobody complained.", artifacts=[NOTE], decisions=["by post"]),
 )
 
 
-def walk(desk: Desk) -> dict[str, Any]:
+def walk(harness: TurnHarness) -> dict[str, Any]:
     """The last reply of a run that hands in the outputs, each after one second more than the one before."""
-    told = desk.start()
+    answer = harness.start()
     for seconds, given in enumerate(OUTPUTS, start=1):
-        desk.clock.move(seconds=seconds)
-        told = desk.send(told["run"], Event("continue", given), told["token"])
-    return told
+        harness.clock.move(seconds=seconds)
+        answer = harness.send(answer["run"], Event("continue", given), answer["token"])
+    return answer
 
 
 def row(state: str, given: dict[str, Value] | None) -> StepRow:
@@ -41,11 +41,11 @@ def row(state: str, given: dict[str, Value] | None) -> StepRow:
 
 
 @requirement("steps:reply.closed", "steps:tel.durations")
-def test_a_run_that_is_completed_is_summed_up_in_the_words_of_its_steps(desk: Desk) -> None:
-    assert walk(desk)["lifecycle"] == Lifecycle.COMPLETED
+def test_a_run_that_is_completed_is_summed_up_in_the_words_of_its_steps(harness: TurnHarness) -> None:
+    assert walk(harness)["lifecycle"] == Lifecycle.COMPLETED
 
     spec, note = "00000000-0000-0000-0000-000000000002", "00000000-0000-0000-0000-000000000003"
-    assert [outcome.synthesis for outcome in desk.outcomes] == [
+    assert [outcome.synthesis for outcome in harness.outcomes] == [
         None,
         None,
         None,
@@ -75,18 +75,18 @@ def test_a_run_that_is_completed_is_summed_up_in_the_words_of_its_steps(desk: De
 def test_the_synthesis_is_kept_as_one_more_final_artifact_with_its_entry_in_the_same_turn(
     tmp_path: Path,
 ) -> None:
-    runs = sqlite(tmp_path)
-    desk = Desk(runs)
-    run = walk(desk)["run"]
+    runs = open_sqlite(tmp_path)
+    harness = TurnHarness(runs)
+    run = walk(harness)["run"]
 
     found = runs.database.reader().execute(
         "SELECT artifact_id, step_name, agent_name, artifact_type, title, is_final, content"
         " FROM workflow_artifacts ORDER BY number"
     )
-    *others, (id_, *told, content) = found.fetchall()
+    *others, (id_, *answer, content) = found.fetchall()
     assert [(title, final) for *_, title, final, _ in others] == [("The spec", 1), ("A note", 1)]
-    assert told == ["publish", "writer", "synthesis", "Sent to all.", 1]
-    assert json.loads(content) == desk.outcomes[-1].synthesis
+    assert answer == ["publish", "writer", "synthesis", "Sent to all.", 1]
+    assert json.loads(content) == harness.outcomes[-1].synthesis
     lines = [line.entry for line in runs.entries(run) if line.revision == 4]
     assert [(str(entry.kind), entry.data.get("type")) for entry in lines[-3:]] == [
         (EntryKind.ARTIFACT_STORED, "note"),
@@ -97,13 +97,13 @@ def test_the_synthesis_is_kept_as_one_more_final_artifact_with_its_entry_in_the_
     assert (lines[-2].step, lines[-2].agent) == ("publish", "writer")
 
 
-def test_a_run_that_ends_without_a_step_output_has_an_empty_summary(desk: Desk) -> None:
-    run = desk.start(pinned(ENDLESS))["run"]
-    desk.send(run, "go")
-    desk.send(run, "go")
-    desk.send(run, "end")
+def test_a_run_that_ends_without_a_step_output_has_an_empty_summary(harness: TurnHarness) -> None:
+    run = harness.start(load_pinned(ENDLESS))["run"]
+    harness.send(run, "go")
+    harness.send(run, "go")
+    harness.send(run, "end")
 
-    assert desk.outcomes[-1].synthesis == {
+    assert harness.outcomes[-1].synthesis == {
         "outcome_summary": "",
         "model_output": {
             "steps_completed": 3,
@@ -119,23 +119,23 @@ def test_a_run_that_ends_without_a_step_output_has_an_empty_summary(desk: Desk) 
 
 @pytest.mark.parametrize("trigger", ["fail", "abandon", "diverge", "pause"])
 def test_a_run_that_is_not_completed_is_not_summed_up(trigger: str) -> None:
-    desk = Desk(Recording())
-    told = desk.start()
-    told = desk.go_on(told["run"], told["token"])
-    desk.send(told["run"], Event(trigger, note="enough"))
+    harness = TurnHarness(Recording())
+    answer = harness.start()
+    answer = harness.continue_run(answer["run"], answer["token"])
+    harness.send(answer["run"], Event(trigger, note="enough"))
 
-    assert desk.outcomes[-1].synthesis is None
-    assert isinstance(desk.runs, Recording)
-    assert [turn.artifacts for turn in desk.runs.turns] == [(), (), ()]
+    assert harness.outcomes[-1].synthesis is None
+    assert isinstance(harness.runs, Recording)
+    assert [turn.artifacts for turn in harness.runs.turns] == [(), (), ()]
 
 
 def test_a_run_that_is_kept_elsewhere_is_not_summed_up() -> None:
-    desk = Desk(Recording(), more={"lifetime": None})
+    harness = TurnHarness(Recording(), more={"lifetime": None})
     origin = Origin("tasks", Authority.FILES, "/home/ann/paper")
-    run = desk.begin(pinned(ELSEWHERE), origin, Event("wait"))["run"]
+    run = harness.start_with_event(load_pinned(ELSEWHERE), origin, Event("wait"))["run"]
 
-    assert desk.send(run, "end")["lifecycle"] == Lifecycle.COMPLETED
-    assert desk.outcomes[-1].synthesis is None
+    assert harness.send(run, "end")["lifecycle"] == Lifecycle.COMPLETED
+    assert harness.outcomes[-1].synthesis is None
 
 
 @pytest.mark.parametrize(

@@ -153,10 +153,10 @@ def test_spreads_are_added_bucket_by_bucket() -> None:
 def test_a_quantile_is_the_duration_at_its_rank_or_at_most_a_tenth_less(times: list[int], share: int) -> None:
     found = merge_histograms(DurationHistogram(((find_bucket(each), 1),)) for each in times)
     true = sorted(times)[-(-len(times) * share // 100) - 1]
-    told = found.percentile(share)
+    answer = found.percentile(share)
 
-    assert told is not None
-    assert told <= true < told * 1.1 + 1
+    assert answer is not None
+    assert answer <= true < answer * 1.1 + 1
 
 
 @given(st.integers(0, 10**12), st.integers(0, 10**12))

@@ -14,7 +14,7 @@ from handrail.runtime.records import ChangedContent
 from handrail.runtime.resolve import hash_content
 from handrail.stores.files.disk import DiskWorkspace
 from helpers.faulty_stores import Recording
-from helpers.turns import ORIGIN, Desk, pinned
+from helpers.turns import ORIGIN, TurnHarness, load_pinned
 
 FLOW = """
 workflow: files
@@ -60,7 +60,7 @@ READERS: dict[str, FactReader] = {"frontmatter.slug": named, "file.exists": exis
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def harness(tmp_path: Path) -> TurnHarness:
     def drafted(asked: FactContext) -> DraftResult:
         plan = (asked.snapshot.read("plan.md") or b"").decode()
         return DraftResult({"ok": bool(plan), "problems": []}, {"text": plan.replace("[ ]", "[x]")})
@@ -71,52 +71,54 @@ def desk(tmp_path: Path) -> Desk:
         "lifetime": None,
     }
     more["drafters"] = lambda: {"criteria.check_off": drafted}
-    return Desk(Recording(), more=more)
+    return TurnHarness(Recording(), more=more)
 
 
-def finals(desk: Desk, event: Event) -> tuple[ChangedContent, ...]:
+def finals(turns: TurnHarness, event: Event) -> tuple[ChangedContent, ...]:
     """What the files will be after an event in the first state, or in the second for `again`."""
-    run = desk.start(pinned(FLOW), replace(ORIGIN, authority=Authority.FILES))["run"]
+    run = turns.start(load_pinned(FLOW), replace(ORIGIN, authority=Authority.FILES))["run"]
     if event.trigger == "again":
-        assert desk.send(run, Event("go"))["status"] == "ok"
-    told = desk.send(run, event)
-    assert told["status"] == "ok", told
-    assert isinstance(desk.runs, Recording)
-    return desk.runs.turns[-1].finals
+        assert turns.send(run, Event("go"))["status"] == "ok"
+    answer = turns.send(run, event)
+    assert answer["status"] == "ok", answer
+    assert isinstance(turns.runs, Recording)
+    return turns.runs.turns[-1].finals
 
 
-def test_a_template_is_filled_with_facts_the_event_and_the_run_as_the_turn_leaves_it(desk: Desk) -> None:
+def test_a_template_is_filled_with_facts_the_event_and_the_run_as_the_turn_leaves_it(
+    harness: TurnHarness,
+) -> None:
     text = b"More of leaves at 2026-03-01T12:00:00Z, tea, 3"
 
-    assert finals(desk, Event("go", {"word": "leaves"})) == (
+    assert finals(harness, Event("go", {"word": "leaves"})) == (
         ChangedContent("tea.md", None, text),
         ChangedContent("kept.md", None, b"One.\n\nTwo."),
     )
 
 
-def test_a_file_that_is_there_is_left_if_the_row_says_so(desk: Desk, tmp_path: Path) -> None:
+def test_a_file_that_is_there_is_left_if_the_row_says_so(harness: TurnHarness, tmp_path: Path) -> None:
     (tmp_path / "kept.md").write_text("mine")
     (tmp_path / "tea.md").write_text("old")
 
-    (final,) = finals(desk, Event("go"))
+    (final,) = finals(harness, Event("go"))
     assert (final.path, final.before) == ("tea.md", hash_content(b"old"))
 
 
-def test_a_file_that_would_be_as_it_is_is_left_out(desk: Desk, tmp_path: Path) -> None:
+def test_a_file_that_would_be_as_it_is_is_left_out(harness: TurnHarness, tmp_path: Path) -> None:
     (tmp_path / "kept.md").write_text("mine")
     (tmp_path / "tea.md").write_bytes(b"More of  at 2026-03-01T12:00:00Z, tea, 3")
 
-    assert [final.path for final in finals(desk, Event("go", {"word": ""}))] == []
+    assert [final.path for final in finals(harness, Event("go", {"word": ""}))] == []
 
 
 def test_files_move_into_a_new_folder_and_those_of_one_name_beside_each_other(
-    desk: Desk, tmp_path: Path
+    harness: TurnHarness, tmp_path: Path
 ) -> None:
     (tmp_path / "plan.md").write_text("a")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "plan.md").write_text("b")
 
-    assert finals(desk, Event("again")) == (
+    assert finals(harness, Event("again")) == (
         ChangedContent("old/x/plan.md", None, b"a"),
         ChangedContent("plan.md", hash_content(b"a"), None),
         ChangedContent("old/x/plan-2.md", None, b"b"),
@@ -128,56 +130,56 @@ def test_files_move_into_a_new_folder_and_those_of_one_name_beside_each_other(
     ("taken", "free"), [([], "old/x"), (["x"], "old/x-2"), (["x", "x-2", "x-4"], "old/x-3")]
 )
 def test_a_folder_that_is_there_is_never_used_again(
-    desk: Desk, tmp_path: Path, taken: list[str], free: str
+    harness: TurnHarness, tmp_path: Path, taken: list[str], free: str
 ) -> None:
     (tmp_path / "plan.md").write_text("a")
     for name in taken:
         (tmp_path / "old" / name).mkdir(parents=True)
 
-    assert finals(desk, Event("again"))[0].path == f"{free}/plan.md"
+    assert finals(harness, Event("again"))[0].path == f"{free}/plan.md"
 
 
-def test_nothing_to_archive_makes_no_folder(desk: Desk) -> None:
-    assert finals(desk, Event("again")) == ()
+def test_nothing_to_archive_makes_no_folder(harness: TurnHarness) -> None:
+    assert finals(harness, Event("again")) == ()
 
 
 def test_an_effect_sees_what_those_before_it_leave_and_now_is_a_minute_in_a_path(
-    desk: Desk, tmp_path: Path
+    harness: TurnHarness, tmp_path: Path
 ) -> None:
     (tmp_path / "task.md").write_text("do it")
     (tmp_path / "2026-03-01-1200").mkdir()
 
-    assert finals(desk, Event("tidy")) == (
+    assert finals(harness, Event("tidy")) == (
         ChangedContent("2026-03-01-1200-2/task.md", None, b"do it"),
         ChangedContent("task.md", hash_content(b"do it"), b"One.\n\nTwo."),
     )
 
 
-def test_a_draft_is_written_as_it_was_tried(desk: Desk, tmp_path: Path) -> None:
+def test_a_draft_is_written_as_it_was_tried(harness: TurnHarness, tmp_path: Path) -> None:
     (tmp_path / "plan.md").write_text("- [ ] tea")
 
-    assert finals(desk, Event("mark")) == (
+    assert finals(harness, Event("mark")) == (
         ChangedContent("plan.md", hash_content(b"- [ ] tea"), b"- [x] tea"),
     )
 
 
-def test_a_refused_row_writes_nothing_and_reads_only(desk: Desk, tmp_path: Path) -> None:
-    run = desk.start(pinned(FLOW), replace(ORIGIN, authority=Authority.FILES))["run"]
+def test_a_refused_row_writes_nothing_and_reads_only(harness: TurnHarness, tmp_path: Path) -> None:
+    run = harness.start(load_pinned(FLOW), replace(ORIGIN, authority=Authority.FILES))["run"]
 
-    assert desk.send(run, "mark")["code"] == RefusalCode.NOT_ACCEPTED
+    assert harness.send(run, "mark")["code"] == RefusalCode.NOT_ACCEPTED
     assert list(tmp_path.iterdir()) == []
-    assert isinstance(desk.runs, Recording)
-    assert len(desk.runs.turns) == 1
+    assert isinstance(harness.runs, Recording)
+    assert len(harness.runs.turns) == 1
 
 
-def test_where_the_state_lives_in_files_the_first_event_begins_the_run(desk: Desk) -> None:
-    flow = pinned(FLOW)
+def test_where_the_state_lives_in_files_the_first_event_begins_the_run(harness: TurnHarness) -> None:
+    flow = load_pinned(FLOW)
     assert flow.workflow
     from_files = replace(ORIGIN, authority=Authority.FILES)
-    told = desk.begin(flow, from_files, Event("go", {"word": "x"}))
+    answer = harness.start_with_event(flow, from_files, Event("go", {"word": "x"}))
 
-    assert (told["status"], told["state"], told["revision"]) == ("ok", "Away", 1)
-    assert desk.begin(pinned(FLOW), ORIGIN, Event("go"))["code"] == RefusalCode.NOT_RUNNING
+    assert (answer["status"], answer["state"], answer["revision"]) == ("ok", "Away", 1)
+    assert harness.start_with_event(load_pinned(FLOW), ORIGIN, Event("go"))["code"] == RefusalCode.NOT_RUNNING
 
 
 def test_a_missing_file_differs_from_an_empty_one() -> None:
@@ -209,17 +211,17 @@ def test_the_description_becomes_what_the_draft_made_and_the_state_is_read_from_
         "lifetime": None,
     }
     runs = Recording()
-    desk = Desk(runs, more=more)
-    run = desk.start(pinned(DERIVED), replace(ORIGIN, authority=Authority.DESCRIPTION))["run"]
-    told = desk.send(run, Event("add"))
+    turns = TurnHarness(runs, more=more)
+    run = turns.start(load_pinned(DERIVED), replace(ORIGIN, authority=Authority.DESCRIPTION))["run"]
+    answer = turns.send(run, Event("add"))
 
-    assert told["status"] == "ok"
+    assert answer["status"] == "ok"
     assert runs.turns[-1].describes == "1. tea"
-    assert desk.outcomes[-1].facts == {
+    assert turns.outcomes[-1].facts == {
         "plan.stage": "empty",
         "next.ok": True,
         "next.problems": [],
         "next.stage": "tasks",
     }
     text.append("1. tea")
-    assert desk.send(run, Event("add"))["code"] == RefusalCode.NO_ROW
+    assert turns.send(run, Event("add"))["code"] == RefusalCode.NO_ROW

@@ -16,7 +16,7 @@ from handrail.runtime.sweep import IdleLimits, abandon_idle_runs
 from handrail.stores.sql.queries import SqlRunQueries
 from handrail.stores.sql.runs import SqliteRuns
 from helpers.requirement import requirement
-from helpers.turns import NOW, Desk, pinned, sqlite
+from helpers.turns import NOW, TurnHarness, load_pinned, open_sqlite
 from helpers.workflows import GATED
 
 LIMITS = IdleLimits()
@@ -24,12 +24,12 @@ LIMITS = IdleLimits()
 
 @pytest.fixture
 def runs(tmp_path: Path) -> SqliteRuns:
-    return sqlite(tmp_path)
+    return open_sqlite(tmp_path)
 
 
 @pytest.fixture
-def desk(runs: SqliteRuns) -> Desk:
-    return Desk(runs)
+def harness(runs: SqliteRuns) -> TurnHarness:
+    return TurnHarness(runs)
 
 
 def row(runs: SqliteRuns, run: str) -> tuple[object, ...]:
@@ -43,13 +43,15 @@ def row(runs: SqliteRuns, run: str) -> tuple[object, ...]:
 
 
 @requirement("steps:life.abandon-idle", "steps:life.reason")
-def test_a_running_run_without_calls_for_30_minutes_is_abandoned(desk: Desk, runs: SqliteRuns) -> None:
-    run = desk.start()["run"]
-    desk.clock.move(minutes=30)
-    assert abandon_idle_runs(desk.world, runs, LIMITS) == ()
-    desk.clock.move(seconds=1)
+def test_a_running_run_without_calls_for_30_minutes_is_abandoned(
+    harness: TurnHarness, runs: SqliteRuns
+) -> None:
+    run = harness.start()["run"]
+    harness.clock.move(minutes=30)
+    assert abandon_idle_runs(harness.world, runs, LIMITS) == ()
+    harness.clock.move(seconds=1)
 
-    assert abandon_idle_runs(desk.world, runs, LIMITS) == (run,)
+    assert abandon_idle_runs(harness.world, runs, LIMITS) == (run,)
     reason, ended = "no activity for 30 minutes", "2026-03-01 12:30:01.000"
     assert row(runs, run) == ("abandoned", reason, "true", ended)
     kinds = [str(line.entry.kind) for line in runs.entries(run)]
@@ -57,35 +59,38 @@ def test_a_running_run_without_calls_for_30_minutes_is_abandoned(desk: Desk, run
 
 
 @requirement("steps:life.abandon-paused")
-def test_a_paused_run_is_abandoned_after_24_hours(desk: Desk, runs: SqliteRuns) -> None:
-    run = desk.start()["run"]
-    desk.send(run, Event("pause", by=Actor.PERSON))
-    desk.clock.move(hours=24)
-    assert abandon_idle_runs(desk.world, runs, LIMITS) == ()
-    desk.clock.move(seconds=1)
+def test_a_paused_run_is_abandoned_after_24_hours(harness: TurnHarness, runs: SqliteRuns) -> None:
+    run = harness.start()["run"]
+    harness.send(run, Event("pause", by=Actor.PERSON))
+    harness.clock.move(hours=24)
+    assert abandon_idle_runs(harness.world, runs, LIMITS) == ()
+    harness.clock.move(seconds=1)
 
-    assert abandon_idle_runs(desk.world, runs, LIMITS) == (run,)
+    assert abandon_idle_runs(harness.world, runs, LIMITS) == (run,)
     assert row(runs, run)[0] == "abandoned"
 
 
 @requirement("steps:life.sweep")
-def test_a_run_is_abandoned_by_one_sweep_only(desk: Desk, runs: SqliteRuns, tmp_path: Path) -> None:
-    run = desk.start()["run"]
-    other = sqlite(tmp_path)
-    desk.clock.move(hours=1)
+def test_a_run_is_abandoned_by_one_sweep_only(harness: TurnHarness, runs: SqliteRuns, tmp_path: Path) -> None:
+    run = harness.start()["run"]
+    other = open_sqlite(tmp_path)
+    harness.clock.move(hours=1)
 
     swept = [
-        abandon_idle_runs(Desk(store, clock=desk.clock).world, store, LIMITS) for store in (runs, other, runs)
+        abandon_idle_runs(TurnHarness(store, clock=harness.clock).world, store, LIMITS)
+        for store in (runs, other, runs)
     ]
 
     assert swept == [(run,), (), ()]
-    told = [line for line in runs.entries(run) if line.entry.kind == EntryKind.WORKFLOW_ABANDONED]
-    assert len(told) == 1
+    answer = [line for line in runs.entries(run) if line.entry.kind == EntryKind.WORKFLOW_ABANDONED]
+    assert len(answer) == 1
 
 
-def test_a_run_that_moved_between_the_look_and_the_call_is_left_alone(desk: Desk, runs: SqliteRuns) -> None:
-    started = desk.start()
-    desk.clock.move(minutes=31)
+def test_a_run_that_moved_between_the_look_and_the_call_is_left_alone(
+    harness: TurnHarness, runs: SqliteRuns
+) -> None:
+    started = harness.start()
+    harness.clock.move(minutes=31)
 
     class Late:
         """Says what was true a moment ago: the run is called meanwhile."""
@@ -93,10 +98,10 @@ def test_a_run_that_moved_between_the_look_and_the_call_is_left_alone(desk: Desk
         def list_quiet_runs(self, lifecycle: Lifecycle, since: datetime, most: int = 100) -> tuple[str, ...]:
             found = runs.list_quiet_runs(lifecycle, since, most)
             if found:
-                desk.go_on(started["run"], desk.recover(started["run"])["token"])
+                harness.continue_run(started["run"], harness.recover(started["run"])["token"])
             return found
 
-    assert abandon_idle_runs(desk.world, Late(), LIMITS) == ()
+    assert abandon_idle_runs(harness.world, Late(), LIMITS) == ()
     assert row(runs, started["run"])[0] == "running"
     assert [
         line for line in runs.entries(started["run"]) if line.entry.kind == EntryKind.ERROR_OCCURRED
@@ -104,25 +109,25 @@ def test_a_run_that_moved_between_the_look_and_the_call_is_left_alone(desk: Desk
 
 
 @pytest.mark.parametrize("call", ["a refused call", "a look at the step", "a recovered token"])
-def test_every_kind_of_call_counts_as_activity(desk: Desk, runs: SqliteRuns, call: str) -> None:
-    started = desk.start()
-    desk.clock.move(minutes=29)
+def test_every_kind_of_call_counts_as_activity(harness: TurnHarness, runs: SqliteRuns, call: str) -> None:
+    started = harness.start()
+    harness.clock.move(minutes=29)
     match call:
         case "a refused call":
-            assert desk.go_on(started["run"], "", summary="")["code"] == RefusalCode.CONTRACT
+            assert harness.continue_run(started["run"], "", summary="")["code"] == RefusalCode.CONTRACT
         case "a look at the step":
-            runs.touch(started["run"], desk.clock.now())
+            runs.touch(started["run"], harness.clock.now())
         case _:
-            desk.recover(started["run"])
-    desk.clock.move(minutes=29)
-    assert abandon_idle_runs(desk.world, runs, LIMITS) == ()
-    desk.clock.move(minutes=2)
-    assert abandon_idle_runs(desk.world, runs, LIMITS) == (started["run"],)
+            harness.recover(started["run"])
+    harness.clock.move(minutes=29)
+    assert abandon_idle_runs(harness.world, runs, LIMITS) == ()
+    harness.clock.move(minutes=2)
+    assert abandon_idle_runs(harness.world, runs, LIMITS) == (started["run"],)
 
 
 @requirement("steps:life.wait")
 def test_a_run_that_waits_for_a_check_is_not_idle(runs: SqliteRuns) -> None:
-    flow = pinned(
+    flow = load_pinned(
         """
 workflow: gated
 version: 1
@@ -132,25 +137,25 @@ steps:
 """,
         registry=GATED,
     )
-    desk = Desk(runs, GATED, more={"readers": lambda: {"engine": lambda _asked, _of: PENDING}})
-    started = desk.start(flow)
-    assert desk.go_on(started["run"], started["token"])["status"] == "waiting"
-    desk.clock.move(hours=48)
+    turns = TurnHarness(runs, GATED, more={"readers": lambda: {"engine": lambda _asked, _of: PENDING}})
+    started = turns.start(flow)
+    assert turns.continue_run(started["run"], started["token"])["status"] == "waiting"
+    turns.clock.move(hours=48)
 
-    assert abandon_idle_runs(desk.world, runs, LIMITS) == ()
-
-
-def test_a_clock_that_jumps_back_abandons_no_run(desk: Desk, runs: SqliteRuns) -> None:
-    desk.start()
-    desk.clock.move(days=-365)
-
-    assert abandon_idle_runs(desk.world, runs, LIMITS) == ()
+    assert abandon_idle_runs(turns.world, runs, LIMITS) == ()
 
 
-def test_a_refused_call_is_shown_as_the_last_one(desk: Desk, runs: SqliteRuns) -> None:
-    started = desk.start()
-    desk.clock.move(minutes=29)
-    assert desk.go_on(started["run"], "", summary="")["code"] == RefusalCode.CONTRACT
+def test_a_clock_that_jumps_back_abandons_no_run(harness: TurnHarness, runs: SqliteRuns) -> None:
+    harness.start()
+    harness.clock.move(days=-365)
+
+    assert abandon_idle_runs(harness.world, runs, LIMITS) == ()
+
+
+def test_a_refused_call_is_shown_as_the_last_one(harness: TurnHarness, runs: SqliteRuns) -> None:
+    started = harness.start()
+    harness.clock.move(minutes=29)
+    assert harness.continue_run(started["run"], "", summary="")["code"] == RefusalCode.CONTRACT
 
     found = SqlRunQueries(runs.database).run(started["run"])
 
@@ -172,11 +177,11 @@ def shown(runs: SqliteRuns, run: str) -> RunRow:
     ],
 )
 def test_a_run_is_quiet_from_half_of_its_limit_on(
-    desk: Desk, runs: SqliteRuns, lifecycle: str, half: timedelta, whole: timedelta
+    harness: TurnHarness, runs: SqliteRuns, lifecycle: str, half: timedelta, whole: timedelta
 ) -> None:
-    run = desk.start()["run"]
+    run = harness.start()["run"]
     if lifecycle == Lifecycle.PAUSED:
-        desk.send(run, Event("pause", by=Actor.PERSON))
+        harness.send(run, Event("pause", by=Actor.PERSON))
     row = shown(runs, run)
 
     assert not LIMITS.is_quiet(row, NOW + half - timedelta(milliseconds=1))
@@ -185,13 +190,13 @@ def test_a_run_is_quiet_from_half_of_its_limit_on(
     assert LIMITS.gives_up(row) == NOW + whole
 
 
-def test_a_call_ends_the_quiet(desk: Desk, runs: SqliteRuns) -> None:
-    run = desk.start()["run"]
-    desk.clock.move(minutes=20)
-    assert LIMITS.is_quiet(shown(runs, run), desk.clock.now())
-    desk.recover(run)
+def test_a_call_ends_the_quiet(harness: TurnHarness, runs: SqliteRuns) -> None:
+    run = harness.start()["run"]
+    harness.clock.move(minutes=20)
+    assert LIMITS.is_quiet(shown(runs, run), harness.clock.now())
+    harness.recover(run)
 
-    assert not LIMITS.is_quiet(shown(runs, run), desk.clock.now())
+    assert not LIMITS.is_quiet(shown(runs, run), harness.clock.now())
 
 
 @requirement("steps:life.wait")
@@ -206,17 +211,17 @@ def test_a_call_ends_the_quiet(desk: Desk, runs: SqliteRuns) -> None:
     ids=str,
 )
 def test_what_waits_for_no_agent_or_is_never_swept_is_not_quiet(
-    desk: Desk, runs: SqliteRuns, change: dict[str, Any]
+    harness: TurnHarness, runs: SqliteRuns, change: dict[str, Any]
 ) -> None:
-    row = replace(shown(runs, desk.start()["run"]), **change)
+    row = replace(shown(runs, harness.start()["run"]), **change)
 
     assert not LIMITS.is_quiet(row, NOW + timedelta(days=365))
     assert LIMITS.gives_up(row) is None
 
 
-def test_the_reason_names_a_limit_with_seconds(desk: Desk, runs: SqliteRuns) -> None:
-    run = desk.start()["run"]
-    desk.clock.move(seconds=91)
+def test_the_reason_names_a_limit_with_seconds(harness: TurnHarness, runs: SqliteRuns) -> None:
+    run = harness.start()["run"]
+    harness.clock.move(seconds=91)
 
-    assert abandon_idle_runs(desk.world, runs, IdleLimits(running=timedelta(seconds=90))) == (run,)
+    assert abandon_idle_runs(harness.world, runs, IdleLimits(running=timedelta(seconds=90))) == (run,)
     assert row(runs, run)[1] == "no activity for 1 minutes 30 seconds"

@@ -16,9 +16,9 @@ from handrail.runtime.entries import EntryKind
 from handrail.runtime.turn import Call, NewRun
 from handrail.stores.sql.runs import SqliteRuns
 from helpers.requirement import requirement
-from helpers.sql_rows import changed, everything
-from helpers.turns import ORIGIN, PAPER, Desk, pinned, sqlite
-from helpers.workflows import output
+from helpers.sql_rows import list_changed_tables, read_all_rows
+from helpers.turns import ORIGIN, PAPER, TurnHarness, load_pinned, open_sqlite
+from helpers.workflows import build_output
 
 CAPPED = """
 workflow: capped
@@ -38,20 +38,20 @@ transitions:
 REPORT: Value = {"type": "report", "title": "Read", "content": "Bad."}
 
 
-class Agent(Desk):
+class Agent(TurnHarness):
     """An agent at a store: what is refused must not have moved anything."""
 
     def no(self, call: Callable[..., dict[str, Any]], *given: object, **more: object) -> str:
         assert isinstance(self.runs, SqliteRuns)
-        before = everything(self.runs)
-        told = call(*given, **more)
-        assert told["status"] == "error", told
+        before = read_all_rows(self.runs)
+        answer = call(*given, **more)
+        assert answer["status"] == "error", answer
         assert isinstance(self.outcomes[-1].decision, Refused)
-        after = everything(self.runs)
-        assert changed(before, after) == ["events"]
+        after = read_all_rows(self.runs)
+        assert list_changed_tables(before, after) == ["events"]
         (added,) = after["events"][len(before["events"]) :]
         assert (added[1], added[3]) == (EntryKind.ERROR_OCCURRED, 0)
-        return str(told["code"])
+        return str(answer["code"])
 
     @property
     def attempt(self) -> int:
@@ -66,16 +66,16 @@ class Agent(Desk):
 
 @pytest.fixture
 def agent(tmp_path: Path) -> Iterator[Agent]:
-    runs = sqlite(tmp_path)
+    runs = open_sqlite(tmp_path)
     yield Agent(runs)
     runs.database.close()
 
 
 def drafted(agent: Agent) -> str:
     """A run that has its draft, and stands in review."""
-    told = agent.start(pinned(CAPPED))
-    assert agent.go_on(told["run"], told["token"])["state"] == "review"
-    return str(told["run"])
+    answer = agent.start(load_pinned(CAPPED))
+    assert agent.continue_run(answer["run"], answer["token"])["state"] == "review"
+    return str(answer["run"])
 
 
 @requirement("steps:life.fork")
@@ -115,17 +115,19 @@ def test_a_run_is_not_forked_into_its_end_or_out_of_its_workflow(agent: Agent, s
 @requirement("steps:life.fork")
 def test_a_fork_gives_no_attempt_back(agent: Agent) -> None:
     run = drafted(agent)
-    again = agent.send(run, Event("continue", output(artifacts=[REPORT], blockers=["bad"])))
+    again = agent.send(run, Event("continue", build_output(artifacts=[REPORT], blockers=["bad"])))
     assert again["state"] == "draft"
-    agent.go_on(run, again["token"])
+    agent.continue_run(run, again["token"])
     agent.end(run)
 
     assert agent.no(agent.fork, run, "draft") == RefusalCode.ATTEMPTS_SPENT
-    told = agent.fork(run)
-    assert told["state"] == "review"
-    blocked = Event("continue", output(artifacts=[REPORT], blockers=["bad"]))
-    assert agent.send(told["run"], blocked)["lifecycle"] == Lifecycle.FAILED, "the cap holds in the fork too"
-    assert agent.no(agent.fork, told["run"], "draft") == RefusalCode.ATTEMPTS_SPENT
+    answer = agent.fork(run)
+    assert answer["state"] == "review"
+    blocked = Event("continue", build_output(artifacts=[REPORT], blockers=["bad"]))
+    assert agent.send(answer["run"], blocked)["lifecycle"] == Lifecycle.FAILED, (
+        "the cap holds in the fork too"
+    )
+    assert agent.no(agent.fork, answer["run"], "draft") == RefusalCode.ATTEMPTS_SPENT
 
 
 @requirement("steps:life.fork")
@@ -141,14 +143,14 @@ def test_forking_the_same_run_again_gives_no_attempt_back(agent: Agent) -> None:
 
 @requirement("steps:life.fork")
 def test_a_step_that_was_left_open_is_a_further_attempt_once_a_fork_has_finished_it(agent: Agent) -> None:
-    run = str(agent.start(pinned(CAPPED))["run"])
+    run = str(agent.start(load_pinned(CAPPED))["run"])
     agent.end(run)
     seen = []
     for _ in range(2):
-        told = agent.fork(run)
+        answer = agent.fork(run)
         seen.append(agent.attempt)
-        assert agent.go_on(told["run"], told["token"])["state"] == "review"
-        agent.end(told["run"])
+        assert agent.continue_run(answer["run"], answer["token"])["state"] == "review"
+        agent.end(answer["run"])
 
     assert seen == [1, 2]
     assert agent.no(agent.fork, run) == RefusalCode.ATTEMPTS_SPENT
@@ -160,23 +162,23 @@ def test_a_step_that_was_left_open_is_a_further_attempt_once_a_fork_has_finished
 def test_a_step_that_forks_leave_open_again_and_again_stays_the_same_attempt_until_one_finishes_it(
     agent: Agent,
 ) -> None:
-    run = first = str(agent.start(pinned(CAPPED))["run"])
+    run = first = str(agent.start(load_pinned(CAPPED))["run"])
     for _ in range(5):
         agent.end(run)
-        told = agent.fork(run)
-        assert (told["state"], agent.attempt) == ("draft", 1)
-        run = told["run"]
-    agent.go_on(run, told["token"])
+        answer = agent.fork(run)
+        assert (answer["state"], agent.attempt) == ("draft", 1)
+        run = answer["run"]
+    agent.continue_run(run, answer["token"])
     agent.end(run)
 
-    told = agent.fork(first)
-    assert (told["state"], agent.attempt) == ("draft", 2)
-    agent.end(told["run"])
-    told = agent.fork(told["run"])
-    assert (told["state"], agent.attempt) == ("draft", 2)
-    agent.go_on(told["run"], told["token"])
-    agent.end(told["run"])
-    for spent in (first, run, told["run"]):
+    answer = agent.fork(first)
+    assert (answer["state"], agent.attempt) == ("draft", 2)
+    agent.end(answer["run"])
+    answer = agent.fork(answer["run"])
+    assert (answer["state"], agent.attempt) == ("draft", 2)
+    agent.continue_run(answer["run"], answer["token"])
+    agent.end(answer["run"])
+    for spent in (first, run, answer["run"]):
         assert agent.no(agent.fork, spent, "draft") == RefusalCode.ATTEMPTS_SPENT
 
 
@@ -195,8 +197,8 @@ def test_no_way_through_other_forks_gives_an_attempt_back(agent: Agent) -> None:
     assert other not in {first, below}
     agent.end(other)
     assert agent.no(agent.fork, other, "draft") == RefusalCode.ATTEMPTS_SPENT
-    told = agent.fork(other, "draft", by=Actor.PERSON)
-    assert told["state"] == "draft", "a person may"
+    answer = agent.fork(other, "draft", by=Actor.PERSON)
+    assert answer["state"] == "draft", "a person may"
     assert agent.attempt == 3
 
 
@@ -218,9 +220,9 @@ def test_a_run_that_has_not_ended_is_not_forked(agent: Agent, by: Actor, *, paus
     [
         {},
         {"summary": "Done by hand."},
-        output(),
-        output(artifacts=[REPORT], confidence=0.2),
-        output(artifacts=[REPORT], extra=True),
+        build_output(),
+        build_output(artifacts=[REPORT], confidence=0.2),
+        build_output(artifacts=[REPORT], extra=True),
     ],
 )
 def test_a_step_is_not_completed_by_hand_without_what_its_contract_asks_for(
@@ -231,7 +233,7 @@ def test_a_step_is_not_completed_by_hand_without_what_its_contract_asks_for(
     for by in (Actor.AGENT, Actor.PERSON):
         call = Call(run, Event("continue", given, by), external=True)
         assert agent.no(agent.call, call) == "contract"
-    good = Call(run, Event("continue", output(artifacts=[REPORT], blockers=[])), external=True)
+    good = Call(run, Event("continue", build_output(artifacts=[REPORT], blockers=[])), external=True)
     assert agent.call(good)["state"] == "publish"
 
 
@@ -241,7 +243,9 @@ def test_an_agent_does_not_put_another_workflow_in_the_place_of_the_one_the_run_
 ) -> None:
     run = agent.start()["run"]
     agent.end(run)
-    short = pinned(PAPER.replace("task: Write it.", "task: Nothing.").replace("version: 1", "version: 2"))
+    short = load_pinned(
+        PAPER.replace("task: Write it.", "task: Nothing.").replace("version: 1", "version: 2")
+    )
     assert short.workflow
     new = NewRun(short.workflow, ORIGIN, short.definition)
 

@@ -11,7 +11,7 @@ from handrail.engine.refusals import RefusalCode
 from handrail.runtime.errors import Unreadable
 from handrail.stores.files.disk import DiskWorkspace
 from helpers.faulty_stores import Recording
-from helpers.turns import ORIGIN, Desk, pinned
+from helpers.turns import ORIGIN, TurnHarness, load_pinned
 
 FLOW = """
 workflow: checks
@@ -55,26 +55,28 @@ RESULTS = b"# Acceptance Criteria\n- [x] one\n- ...\n- other\n"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def harness(tmp_path: Path) -> TurnHarness:
     (tmp_path / "plan.md").write_bytes(PLAN)
     (tmp_path / "task-results.md").write_bytes(RESULTS)
     more: dict[str, Any] = {"workspace": DiskWorkspace(tmp_path), "lifetime": None}
-    return Desk(Recording(), more=more)
+    return TurnHarness(Recording(), more=more)
 
 
-def after(desk: Desk, trigger: str) -> tuple[dict[str, Any], dict[str, bytes | None]]:
+def after(turns: TurnHarness, trigger: str) -> tuple[dict[str, Any], dict[str, bytes | None]]:
     """What is said to an event in the first state, and the files it leaves changed."""
-    run = desk.start(pinned(FLOW), replace(ORIGIN, authority=Authority.FILES))["run"]
-    told = desk.send(run, Event(trigger))
-    assert isinstance(desk.runs, Recording)
-    return told, {final.path: final.after for final in desk.runs.turns[-1].finals}
+    run = turns.start(load_pinned(FLOW), replace(ORIGIN, authority=Authority.FILES))["run"]
+    answer = turns.send(run, Event(trigger))
+    assert isinstance(turns.runs, Recording)
+    return answer, {final.path: final.after for final in turns.runs.turns[-1].finals}
 
 
 @pytest.mark.parametrize("taken", [[], ["task-untitled-2026-03-01-1200"]])
-def test_the_link_names_the_file_that_the_turn_makes(desk: Desk, tmp_path: Path, taken: list[str]) -> None:
+def test_the_link_names_the_file_that_the_turn_makes(
+    harness: TurnHarness, tmp_path: Path, taken: list[str]
+) -> None:
     for name in taken:
         (tmp_path / "tasks" / name).mkdir(parents=True)
-    told, files = after(desk, "done")
+    answer, files = after(harness, "done")
 
     folder = "tasks/task-untitled-2026-03-01-1200" + "-2" * len(taken)
     assert files == {
@@ -83,48 +85,48 @@ def test_the_link_names_the_file_that_the_turn_makes(desk: Desk, tmp_path: Path,
         "plan.md": PLAN.replace(b"[ ] One", b"[x] One ([results](" + folder.encode() + b"/task-results.md))"),
         "task.md": b"# Do\n",
     }
-    assert told["texts"] == [{"text": "- One - ...\n- other"}]
+    assert answer["texts"] == [{"text": "- One - ...\n- other"}]
 
 
-def test_a_folder_that_an_archive_before_it_makes_is_taken(desk: Desk, tmp_path: Path) -> None:
+def test_a_folder_that_an_archive_before_it_makes_is_taken(harness: TurnHarness, tmp_path: Path) -> None:
     (tmp_path / "task.md").write_bytes(b"---\ntask_name: Make tea\n---\n")
-    _, files = after(desk, "done")
+    _, files = after(harness, "done")
 
-    kept = "tasks/task-make-tea-2026-03-01-1200-2/task-results.md"
-    assert files[kept] == RESULTS
-    assert f"[results]({kept})".encode() in (files["plan.md"] or b"")
+    stored = "tasks/task-make-tea-2026-03-01-1200-2/task-results.md"
+    assert files[stored] == RESULTS
+    assert f"[results]({stored})".encode() in (files["plan.md"] or b"")
 
 
-def test_results_that_stay_are_linked_where_they_are(desk: Desk) -> None:
-    assert after(desk, "kept")[1] == {
+def test_results_that_stay_are_linked_where_they_are(harness: TurnHarness) -> None:
+    assert after(harness, "kept")[1] == {
         "plan.md": PLAN.replace(b"[ ] One", b"[x] One ([results](task-results.md))")
     }
 
 
-def test_a_plan_that_is_not_utf_8_can_be_shown(desk: Desk) -> None:
-    told, files = after(desk, "show")
+def test_a_plan_that_is_not_utf_8_can_be_shown(harness: TurnHarness) -> None:
+    answer, files = after(harness, "show")
 
-    assert told["texts"][0]["text"].endswith("- [ ] caf?\r\n")
+    assert answer["texts"][0]["text"].endswith("- [ ] caf?\r\n")
     assert files == {}
 
 
-def test_a_long_list_is_cut_with_a_count_of_the_rest(desk: Desk, tmp_path: Path) -> None:
+def test_a_long_list_is_cut_with_a_count_of_the_rest(harness: TurnHarness, tmp_path: Path) -> None:
     lines = "".join(f"- {number}\n" for number in range(101))
     (tmp_path / "task-results.md").write_text(f"# Acceptance Criteria\n- {'x' * 301}\n{lines}")
-    told, files = after(desk, "kept")
+    answer, files = after(harness, "kept")
 
-    shown = told["texts"][0]["text"].split("\n")
+    shown = answer["texts"][0]["text"].split("\n")
     assert (len(shown), len(shown[0]), shown[-2:]) == (101, 304, ["- 98", "- … and 2 more"])
     assert files == {}
 
 
-def test_without_a_plan_there_is_nothing_to_check_off(desk: Desk, tmp_path: Path) -> None:
+def test_without_a_plan_there_is_nothing_to_check_off(harness: TurnHarness, tmp_path: Path) -> None:
     (tmp_path / "plan.md").unlink()
-    told, _ = after(desk, "kept")
+    answer, _ = after(harness, "kept")
 
-    assert told["code"] == RefusalCode.NOT_ACCEPTED
-    assert desk.outcomes[-1].facts
-    assert desk.outcomes[-1].facts["marked.problems"] == ["plan.md is not there"]
+    assert answer["code"] == RefusalCode.NOT_ACCEPTED
+    assert harness.outcomes[-1].facts
+    assert harness.outcomes[-1].facts["marked.problems"] == ["plan.md is not there"]
 
 
 @pytest.mark.parametrize(
@@ -137,16 +139,16 @@ def test_without_a_plan_there_is_nothing_to_check_off(desk: Desk, tmp_path: Path
         ("vague", "where task-results.md is kept depends on 'run.vars.count', which is no fact"),
     ],
 )
-def test_a_link_that_could_be_wrong_is_not_written(desk: Desk, trigger: str, problem: str) -> None:
-    told, _ = after(desk, trigger)
+def test_a_link_that_could_be_wrong_is_not_written(harness: TurnHarness, trigger: str, problem: str) -> None:
+    answer, _ = after(harness, trigger)
 
-    assert told["code"] == RefusalCode.NOT_ACCEPTED
-    assert desk.outcomes[-1].facts
-    assert desk.outcomes[-1].facts["marked.problems"] == [problem]
+    assert answer["code"] == RefusalCode.NOT_ACCEPTED
+    assert harness.outcomes[-1].facts
+    assert harness.outcomes[-1].facts["marked.problems"] == [problem]
 
 
-def test_results_that_are_too_long_are_reported_with_the_repair(desk: Desk, tmp_path: Path) -> None:
+def test_results_that_are_too_long_are_reported_with_the_repair(harness: TurnHarness, tmp_path: Path) -> None:
     (tmp_path / "task-results.md").write_bytes(b"a" * 262_145)
 
     with pytest.raises(Unreadable, match=r"task-results\.md has 262145 bytes; 262144 can be read"):
-        after(desk, "done")
+        after(harness, "done")

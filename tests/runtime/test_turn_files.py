@@ -8,15 +8,15 @@ import pytest
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import EntryKind
 from handrail.runtime.status import recover_run
-from helpers.task_project import Project, plain
+from helpers.task_project import TaskProject, format_outcome
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
+def project(tmp_path: Path) -> TaskProject:
+    return TaskProject(tmp_path)
 
 
-def test_the_first_word_begins_the_run_and_writes_its_files(project: Project) -> None:
+def test_the_first_word_begins_the_run_and_writes_its_files(project: TaskProject) -> None:
     reply = project.say("go", note="please")
 
     assert reply["texts"] == [{"message": "Wrote the task.", "agent": "Fill in DRAFT."}]
@@ -37,7 +37,7 @@ def test_the_first_word_begins_the_run_and_writes_its_files(project: Project) ->
     assert project.names() == [".handrail", "state.json", "task.md"]
 
 
-def test_how_long_a_step_took_is_entered_when_it_ends(project: Project) -> None:
+def test_how_long_a_step_took_is_entered_when_it_ends(project: TaskProject) -> None:
     project.say("go")
     project.clock.move(seconds=90)
     project.say("go")
@@ -51,7 +51,7 @@ def test_how_long_a_step_took_is_entered_when_it_ends(project: Project) -> None:
     assert started == [1, 2, 3]
 
 
-def test_a_token_does_not_expire_and_is_void_after_any_accepted_word(project: Project) -> None:
+def test_a_token_does_not_expire_and_is_void_after_any_accepted_word(project: TaskProject) -> None:
     token = project.say("go")["tokens"][0]
     project.clock.move(days=400)
     refused = project.say("again", token)
@@ -61,7 +61,7 @@ def test_a_token_does_not_expire_and_is_void_after_any_accepted_word(project: Pr
     assert project.say("again", token)["code"] == RefusalCode.SUPERSEDED
 
 
-def test_an_edited_state_file_is_used_as_it_is(project: Project) -> None:
+def test_an_edited_state_file_is_used_as_it_is(project: TaskProject) -> None:
     project.say("go")
     state = project.project / ".ai/task/state.json"
     edited = json.loads(state.read_text("utf-8")) | {"current_state": "DONE", "by hand": True}
@@ -73,7 +73,7 @@ def test_an_edited_state_file_is_used_as_it_is(project: Project) -> None:
     assert EntryKind.STATE_ADOPTED in kinds
 
 
-def test_what_others_see_of_the_run_is_in_the_common_store(project: Project) -> None:
+def test_what_others_see_of_the_run_is_in_the_common_store(project: TaskProject) -> None:
     project.say("go")
     project.say("go")
     with project.database.read() as execute:
@@ -83,11 +83,11 @@ def test_what_others_see_of_the_run_is_in_the_common_store(project: Project) -> 
     assert found == [(project.run, "tasks", "running", "DONE", 2)]
 
 
-def test_another_process_goes_on_where_the_first_stood(project: Project, tmp_path: Path) -> None:
+def test_another_process_goes_on_where_the_first_stood(project: TaskProject, tmp_path: Path) -> None:
     project.say("go")
-    other = Project(tmp_path)
+    other = TaskProject(tmp_path)
 
-    reply = recover_run(other.world, "", plain)
+    reply = recover_run(other.world, "", format_outcome)
 
     assert (reply["accepted"], reply["states"], reply["revision"]) == (True, ["DRAFT"], 1)
     tokens = reply["tokens"]
@@ -95,7 +95,7 @@ def test_another_process_goes_on_where_the_first_stood(project: Project, tmp_pat
     assert other.say("go", tokens[0])["states"] == ["DONE"]
 
 
-def test_a_row_that_refuses_says_its_text_and_changes_nothing(project: Project) -> None:
+def test_a_row_that_refuses_says_its_text_and_changes_nothing(project: TaskProject) -> None:
     project.say("go")
     project.say("go")
     before = project.text("state.json")

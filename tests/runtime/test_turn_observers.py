@@ -10,15 +10,15 @@ from handrail.runtime.errors import Busy, FaultCode
 from handrail.runtime.world import TurnReport, TurnResult
 from helpers.faulty_stores import AlwaysMoved, MovedOnce
 from helpers.memory_store import MemoryRuns
-from helpers.stores import followed
-from helpers.turns import ENDLESS, NOW, Desk, pinned
+from helpers.stores import build_next_turn
+from helpers.turns import ENDLESS, NOW, TurnHarness, load_pinned
 from helpers.workflows import GATED
 from runtime.test_turn import CHECKED
 
 
-def watched(runs: MemoryRuns, **more: Any) -> tuple[Desk, list[TurnReport]]:  # noqa: ANN401 - what a world takes
+def watched(runs: MemoryRuns, **more: Any) -> tuple[TurnHarness, list[TurnReport]]:  # noqa: ANN401 - what a world takes
     seen: list[TurnReport] = []
-    return Desk(runs, more={"watch": seen.append, **more}), seen
+    return TurnHarness(runs, more={"watch": seen.append, **more}), seen
 
 
 def came(
@@ -28,12 +28,12 @@ def came(
 
 
 def test_accepted_repeated_and_refused_turns_are_reported_as_such() -> None:
-    desk, seen = watched(MemoryRuns())
-    told = desk.start()
-    run = told["run"]
-    desk.go_on(run, told["token"])
-    desk.go_on(run, told["token"])
-    desk.go_on(run, told["token"], summary="Something else")
+    harness, seen = watched(MemoryRuns())
+    answer = harness.start()
+    run = answer["run"]
+    harness.continue_run(run, answer["token"])
+    harness.continue_run(run, answer["token"])
+    harness.continue_run(run, answer["token"], summary="Something else")
 
     assert seen == [
         came("start", TurnResult.ACCEPTED, run=run),
@@ -44,43 +44,43 @@ def test_accepted_repeated_and_refused_turns_are_reported_as_such() -> None:
 
 
 def test_a_run_that_is_not_there_has_no_name() -> None:
-    desk, seen = watched(MemoryRuns())
-    desk.send("a text of an agent", "continue")
+    harness, seen = watched(MemoryRuns())
+    harness.send("a text of an agent", "continue")
 
     assert seen == [came("continue", TurnResult.REFUSED, "unknown_run", workflow="")]
 
 
 def test_a_waiting_turn_is_reported_as_waiting() -> None:
-    desk, seen = watched(MemoryRuns(), readers=lambda: {"engine": lambda *_: PENDING})
-    desk.registry = GATED
-    run = desk.start(pinned(CHECKED, registry=GATED))["run"]
-    desk.send(run, "go")
+    harness, seen = watched(MemoryRuns(), readers=lambda: {"engine": lambda *_: PENDING})
+    harness.registry = GATED
+    run = harness.start(load_pinned(CHECKED, registry=GATED))["run"]
+    harness.send(run, "go")
 
     assert seen[1:] == [came("go", TurnResult.WAITING, workflow="checked", run=run)]
 
 
 def test_a_fault_is_reported_and_raised() -> None:
-    desk, seen = watched(AlwaysMoved())
+    harness, seen = watched(AlwaysMoved())
     with pytest.raises(Busy):
-        desk.start()
+        harness.start()
 
     assert [(one.ended, one.code) for one in seen] == [(TurnResult.FAILED, FaultCode.BUSY)]
 
 
 def test_a_turn_that_is_tried_again_is_reported_once() -> None:
     runs = MovedOnce()
-    desk, seen = watched(runs)
-    told = desk.start(pinned(ENDLESS))
-    stored = runs.load(told["run"])
+    harness, seen = watched(runs)
+    answer = harness.start(load_pinned(ENDLESS))
+    stored = runs.load(answer["run"])
     assert stored is not None
-    runs.other = followed(stored)
-    desk.send(told["run"], "go", told["token"])
+    runs.other = build_next_turn(stored)
+    harness.send(answer["run"], "go", answer["token"])
 
-    assert seen[1:] == [came("go", TurnResult.REFUSED, "superseded", "endless", told["run"])]
+    assert seen[1:] == [came("go", TurnResult.REFUSED, "superseded", "endless", answer["run"])]
 
 
 def test_a_watch_does_not_change_the_answer() -> None:
-    desk, _ = watched(MemoryRuns())
-    bare = Desk(MemoryRuns())
+    harness, _ = watched(MemoryRuns())
+    bare = TurnHarness(MemoryRuns())
 
-    assert desk.start() == bare.start()
+    assert harness.start() == bare.start()

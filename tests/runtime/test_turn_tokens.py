@@ -12,9 +12,9 @@ from handrail.runtime.entries import EntryKind
 from handrail.runtime.records import Caller
 from handrail.runtime.tokens import TokenClaims, bind_event_to_step, sign_token
 from handrail.runtime.turn import Call
-from helpers.faulty_stores import whole
+from helpers.faulty_stores import read_whole_run
 from helpers.requirement import requirement
-from helpers.turns import KEY, NOW, Desk, pinned
+from helpers.turns import KEY, NOW, TurnHarness, load_pinned
 
 ANOTHER_KEY = bytes(32)
 STAYING = """
@@ -31,38 +31,38 @@ transitions:
 class Case:
     """A run that has come to its second step, and the token it was brought there with."""
 
-    def __init__(self, desk: Desk) -> None:
-        first = desk.start()
-        self.desk, self.run, self.spent = desk, str(first["run"]), str(first["token"])
-        self.second = desk.go_on(self.run, self.spent)
+    def __init__(self, harness: TurnHarness) -> None:
+        first = harness.start()
+        self.desk, self.run, self.spent = harness, str(first["run"]), str(first["token"])
+        self.second = harness.continue_run(self.run, self.spent)
         self.token = str(self.second["token"])
 
     def code(self, token: str, summary: str = "Done.") -> str:
         """What comes of the token; whatever is refused leaves the run as it was."""
-        before = whole(self.desk.runs, self.run)
-        told = self.desk.go_on(self.run, token, summary=summary)
-        if told["status"] == "error" and told["code"] != RefusalCode.EXPIRED:
-            assert whole(self.desk.runs, self.run) == before
-        return str(told.get("code", told["status"]))
+        before = read_whole_run(self.desk.runs, self.run)
+        answer = self.desk.continue_run(self.run, token, summary=summary)
+        if answer["status"] == "error" and answer["code"] != RefusalCode.EXPIRED:
+            assert read_whole_run(self.desk.runs, self.run) == before
+        return str(answer.get("code", answer["status"]))
 
 
 @requirement("steps:token.outcomes")
-def test_a_token_that_a_newer_one_took_the_place_of_is_superseded(desk: Desk) -> None:
-    case = Case(desk)
-    fresh = desk.recover(case.run)["token"]
+def test_a_token_that_a_newer_one_took_the_place_of_is_superseded(harness: TurnHarness) -> None:
+    case = Case(harness)
+    fresh = harness.recover(case.run)["token"]
 
     assert fresh != case.token
     assert case.code(case.token) == "superseded"
     assert case.code(fresh) == "ok"
 
 
-def test_a_token_of_a_turn_that_the_store_has_not_is_not_said_to_be_too_old(desk: Desk) -> None:
-    case = Case(desk)
+def test_a_token_of_a_turn_that_the_store_has_not_is_not_said_to_be_too_old(harness: TurnHarness) -> None:
+    case = Case(harness)
     ahead = sign_token(KEY, TokenClaims(case.run, 3, 3, NOW, b"nonce!"))
 
     assert case.code(ahead) == "superseded"
 
-    decision = desk.outcomes[-1].decision
+    decision = harness.outcomes[-1].decision
     assert isinstance(decision, Refused)
     assert decision.needed == (
         "the token of the run as it stands here: this one is of a turn that the store does not have",
@@ -71,25 +71,25 @@ def test_a_token_of_a_turn_that_the_store_has_not_is_not_said_to_be_too_old(desk
 
 @requirement("steps:token.expiry", "steps:token.outcomes")
 @pytest.mark.parametrize(("seconds", "code"), [(600, "ok"), (600.001, RefusalCode.EXPIRED), (-3600, "ok")])
-def test_a_token_is_good_for_ten_minutes(desk: Desk, seconds: float, code: str) -> None:
-    case = Case(desk)
-    desk.clock.move(seconds=seconds)
+def test_a_token_is_good_for_ten_minutes(harness: TurnHarness, seconds: float, code: str) -> None:
+    case = Case(harness)
+    harness.clock.move(seconds=seconds)
 
     assert case.code(case.token) == code
 
 
 @requirement("steps:token.expiry")
-def test_an_expired_token_is_replaced_by_a_fresh_one_and_is_then_superseded(desk: Desk) -> None:
-    case = Case(desk)
-    desk.clock.move(minutes=11)
-    told = desk.go_on(case.run, case.token)
-    assert (told["code"], told["state"], told["revision"]) == (RefusalCode.EXPIRED, "review", 2)
+def test_an_expired_token_is_replaced_by_a_fresh_one_and_is_then_superseded(harness: TurnHarness) -> None:
+    case = Case(harness)
+    harness.clock.move(minutes=11)
+    answer = harness.continue_run(case.run, case.token)
+    assert (answer["code"], answer["state"], answer["revision"]) == (RefusalCode.EXPIRED, "review", 2)
 
-    desk.clock.move(minutes=-11)
+    harness.clock.move(minutes=-11)
     assert case.code(case.token) == "superseded"
-    desk.clock.move(minutes=20)
-    assert case.code(told["token"]) == "ok"
-    kinds = [str(line.entry.kind) for line in desk.runs.entries(case.run) if line.revision == 0]
+    harness.clock.move(minutes=20)
+    assert case.code(answer["token"]) == "ok"
+    kinds = [str(line.entry.kind) for line in harness.runs.entries(case.run) if line.revision == 0]
     assert kinds == [
         EntryKind.TOKEN_EXPIRED,
         EntryKind.TOKEN_GENERATED,
@@ -98,25 +98,25 @@ def test_an_expired_token_is_replaced_by_a_fresh_one_and_is_then_superseded(desk
     ]
 
 
-def test_a_lifetime_can_be_set(desk: Desk) -> None:
-    desk.more = {"lifetime": timedelta(seconds=5)}
-    case = Case(desk)
-    desk.clock.move(seconds=6)
+def test_a_lifetime_can_be_set(harness: TurnHarness) -> None:
+    harness.more = {"lifetime": timedelta(seconds=5)}
+    case = Case(harness)
+    harness.clock.move(seconds=6)
 
     assert case.code(case.token) == "expired"
 
 
 @requirement("steps:token.outcomes")
-def test_what_is_wrong_with_a_token_is_looked_for_in_a_fixed_order(desk: Desk) -> None:
-    case = Case(desk)
+def test_what_is_wrong_with_a_token_is_looked_for_in_a_fixed_order(harness: TurnHarness) -> None:
+    case = Case(harness)
     old = case.token
-    desk.recover(case.run)
-    desk.clock.move(minutes=11)
+    harness.recover(case.run)
+    harness.clock.move(minutes=11)
     assert case.code(old) == "superseded", "before expired"
     assert case.code(case.spent, "Other.") == RefusalCode.ALREADY_USED, "before expired"
     assert case.code(case.spent) == "ok", "the recorded reply, before expired"
 
-    desk.send(case.run, Event("pause"))
+    harness.send(case.run, Event("pause"))
     assert case.code(old) == RefusalCode.NOT_RUNNING, "before superseded"
     assert case.code(case.spent, "Other.") == RefusalCode.ALREADY_USED, "before not running"
     assert case.code(case.spent) == "ok", "the recorded reply, before not running"
@@ -126,115 +126,115 @@ def test_what_is_wrong_with_a_token_is_looked_for_in_a_fixed_order(desk: Desk) -
 
 
 @requirement("steps:token.retry")
-def test_the_last_reply_of_a_run_that_has_ended_is_given_again(desk: Desk) -> None:
-    case = Case(desk)
-    third = desk.go_on(case.run, case.token)
-    last = desk.go_on(case.run, third["token"])
+def test_the_last_reply_of_a_run_that_has_ended_is_given_again(harness: TurnHarness) -> None:
+    case = Case(harness)
+    third = harness.continue_run(case.run, case.token)
+    last = harness.continue_run(case.run, third["token"])
     assert last["lifecycle"] == Lifecycle.COMPLETED
 
-    assert desk.go_on(case.run, third["token"]) == last
+    assert harness.continue_run(case.run, third["token"]) == last
     assert case.code(third["token"], "Other.") == RefusalCode.ALREADY_USED
-    assert case.code(desk.recover(case.run)["token"] or "none") == "malformed"
+    assert case.code(harness.recover(case.run)["token"] or "none") == "malformed"
 
 
 @requirement("steps:token.retry")
-def test_a_forgotten_reply_is_superseded(desk: Desk) -> None:
-    told = desk.start(pinned(STAYING))
-    run, token = told["run"], told["token"]
-    first = desk.send(run, "go", token)
-    told = first
+def test_a_forgotten_reply_is_superseded(harness: TurnHarness) -> None:
+    answer = harness.start(load_pinned(STAYING))
+    run, token = answer["run"], answer["token"]
+    first = harness.send(run, "go", token)
+    answer = first
     for _ in range(63):
-        told = desk.send(run, "go", told["token"])
-    assert desk.send(run, "go", token) == first
+        answer = harness.send(run, "go", answer["token"])
+    assert harness.send(run, "go", token) == first
 
-    desk.send(run, "go", told["token"])
-    assert desk.send(run, "go", token)["code"] == RefusalCode.SUPERSEDED
+    harness.send(run, "go", answer["token"])
+    assert harness.send(run, "go", token)["code"] == RefusalCode.SUPERSEDED
 
 
 @requirement("steps:life.resume", "steps:token.outcomes")
 @pytest.mark.parametrize("which", ["spent on the pause", "spent before", "superseded", "never used"])
-def test_any_token_of_a_paused_run_resumes_it(desk: Desk, which: str) -> None:
-    case = Case(desk)
-    fresh = desk.recover(case.run)["token"]
-    desk.send(case.run, Event("pause"), "" if which == "never used" else fresh)
-    desk.clock.move(days=3)
+def test_any_token_of_a_paused_run_resumes_it(harness: TurnHarness, which: str) -> None:
+    case = Case(harness)
+    fresh = harness.recover(case.run)["token"]
+    harness.send(case.run, Event("pause"), "" if which == "never used" else fresh)
+    harness.clock.move(days=3)
     token = {"spent before": case.spent, "superseded": case.token}.get(which, fresh)
-    resumed = desk.send(case.run, Event("resume"), token)
+    resumed = harness.send(case.run, Event("resume"), token)
 
     assert (resumed["lifecycle"], resumed["state"], resumed["revision"]) == (Lifecycle.RUNNING, "review", 4)
     assert case.code(resumed["token"]) == "ok"
 
 
 @requirement("steps:life.resume", "steps:token.retry")
-def test_a_resume_whose_reply_was_lost_gets_the_same_reply_and_writes_nothing(desk: Desk) -> None:
-    case = Case(desk)
-    desk.send(case.run, Event("pause"), case.token)
-    resumed = desk.send(case.run, Event("resume"), case.token)
-    before, lines = whole(desk.runs, case.run), desk.runs.entries(case.run)
+def test_a_resume_whose_reply_was_lost_gets_the_same_reply_and_writes_nothing(harness: TurnHarness) -> None:
+    case = Case(harness)
+    harness.send(case.run, Event("pause"), case.token)
+    resumed = harness.send(case.run, Event("resume"), case.token)
+    before, lines = read_whole_run(harness.runs, case.run), harness.runs.entries(case.run)
 
-    assert desk.send(case.run, Event("resume"), case.token) == resumed
-    assert (whole(desk.runs, case.run), desk.runs.entries(case.run)) == (before, lines)
+    assert harness.send(case.run, Event("resume"), case.token) == resumed
+    assert (read_whole_run(harness.runs, case.run), harness.runs.entries(case.run)) == (before, lines)
 
 
 @requirement("steps:life.resume", "steps:token.outcomes")
-def test_a_resume_of_a_run_that_is_not_paused_meets_the_usual_order(desk: Desk) -> None:
-    case = Case(desk)
+def test_a_resume_of_a_run_that_is_not_paused_meets_the_usual_order(harness: TurnHarness) -> None:
+    case = Case(harness)
 
     def code(token: str, note: str = "") -> str:
-        before = whole(desk.runs, case.run)
-        told = desk.send(case.run, Event("resume", note=note), token)
-        assert whole(desk.runs, case.run) == before
-        return str(told["code"])
+        before = read_whole_run(harness.runs, case.run)
+        answer = harness.send(case.run, Event("resume", note=note), token)
+        assert read_whole_run(harness.runs, case.run) == before
+        return str(answer["code"])
 
     assert code(case.token) == RefusalCode.NOT_RUNNING, "running, and the token is good"
     assert code(case.spent) == RefusalCode.ALREADY_USED
-    desk.send(case.run, Event("pause"), case.token)
-    resumed = desk.send(case.run, Event("resume"), case.token)
+    harness.send(case.run, Event("pause"), case.token)
+    resumed = harness.send(case.run, Event("resume"), case.token)
     assert code(case.token, "another") == RefusalCode.ALREADY_USED, "spent on the pause, and the run goes on"
-    told = desk.go_on(case.run, resumed["token"])
+    answer = harness.continue_run(case.run, resumed["token"])
     assert code(resumed["token"]) == RefusalCode.ALREADY_USED, "spent on the step"
-    desk.send(case.run, Event("abandon", note="enough"))
-    assert code(told["token"]) == RefusalCode.NOT_RUNNING, "ended"
+    harness.send(case.run, Event("abandon", note="enough"))
+    assert code(answer["token"]) == RefusalCode.NOT_RUNNING, "ended"
 
 
 @requirement("steps:token.outcomes")
-def test_a_paused_run_is_resumed_by_no_token_that_is_not_its_own(desk: Desk) -> None:
-    case, other = Case(desk), Case(desk)
-    desk.send(case.run, Event("pause"))
+def test_a_paused_run_is_resumed_by_no_token_that_is_not_its_own(harness: TurnHarness) -> None:
+    case, other = Case(harness), Case(harness)
+    harness.send(case.run, Event("pause"))
     foreign = sign_token(ANOTHER_KEY, TokenClaims(case.run, 2, 2, NOW, b"nonce!"))
-    before = whole(desk.runs, case.run)
+    before = read_whole_run(harness.runs, case.run)
 
     for token, code in (("no token", "malformed"), (foreign, "forged"), (other.token, "forged")):
-        assert desk.send(case.run, Event("resume"), token)["code"] == code
-    assert whole(desk.runs, case.run) == before
+        assert harness.send(case.run, Event("resume"), token)["code"] == code
+    assert read_whole_run(harness.runs, case.run) == before
 
 
 @requirement("steps:token.outcomes")
-def test_a_refusal_names_the_way_on(desk: Desk) -> None:
-    case = Case(desk)
+def test_a_refusal_names_the_way_on(harness: TurnHarness) -> None:
+    case = Case(harness)
     case.code("no token")
-    refused: Any = desk.outcomes[-1].decision
+    refused: Any = harness.outcomes[-1].decision
 
     assert (refused.rule, refused.seen) == ("step_token", (FactReading("step_token", "malformed"),))
     assert refused.needed == ("a step token as it was issued, unchanged",)
-    assert desk.outcomes[-1].tokens is None
+    assert harness.outcomes[-1].tokens is None
 
 
-def test_a_call_that_is_refused_for_what_it_asks_keeps_its_token(desk: Desk) -> None:
-    case = Case(desk)
-    told = desk.go_on(case.run, case.token, confidence=7)
+def test_a_call_that_is_refused_for_what_it_asks_keeps_its_token(harness: TurnHarness) -> None:
+    case = Case(harness)
+    answer = harness.continue_run(case.run, case.token, confidence=7)
 
-    assert (told["code"], told["token"]) == (RefusalCode.CONTRACT, case.token)
+    assert (answer["code"], answer["token"]) == (RefusalCode.CONTRACT, case.token)
     assert case.code(case.token) == "ok"
 
 
 @requirement("steps:tel.errors")
-def test_every_refusal_of_a_token_is_entered_with_its_code_and_its_caller(desk: Desk) -> None:
-    case = Case(desk)
+def test_every_refusal_of_a_token_is_entered_with_its_code_and_its_caller(harness: TurnHarness) -> None:
+    case = Case(harness)
     caller = Caller(principal="ann", client="cli")
-    desk.call(Call(case.run, Event("continue"), caller, "no token"))
+    harness.call(Call(case.run, Event("continue"), caller, "no token"))
 
-    (line,) = [line for line in desk.runs.entries(case.run) if line.revision == 0]
+    (line,) = [line for line in harness.runs.entries(case.run) if line.revision == 0]
     assert line.entry.step == "review"
     assert line.entry.agent == "reader"
     assert line.entry.data == {
@@ -247,28 +247,30 @@ def test_every_refusal_of_a_token_is_entered_with_its_code_and_its_caller(desk: 
     }
 
 
-def test_without_a_lifetime_a_token_is_good_for_its_revision_and_the_store_keeps_none(desk: Desk) -> None:
-    desk.more = {"lifetime": None}
-    case = Case(desk)
-    stored = desk.runs.load(case.run)
+def test_without_a_lifetime_a_token_is_good_for_its_revision_and_the_store_keeps_none(
+    harness: TurnHarness,
+) -> None:
+    harness.more = {"lifetime": None}
+    case = Case(harness)
+    stored = harness.runs.load(case.run)
     assert stored is not None
     assert dict(stored.tokens) == {}
 
-    desk.clock.move(days=400)
-    again = desk.recover(case.run)["token"]
+    harness.clock.move(days=400)
+    again = harness.recover(case.run)["token"]
     assert again != case.token
     assert case.code(case.token) == "ok"
     assert case.code(again) == "superseded"
     assert case.code(case.token, "Other.") == RefusalCode.ALREADY_USED
 
 
-def test_without_a_lifetime_a_refused_call_without_a_token_is_given_one(desk: Desk) -> None:
-    desk.more = {"lifetime": None}
-    case = Case(desk)
-    told = desk.send(case.run, "nope")
+def test_without_a_lifetime_a_refused_call_without_a_token_is_given_one(harness: TurnHarness) -> None:
+    harness.more = {"lifetime": None}
+    case = Case(harness)
+    answer = harness.send(case.run, "nope")
 
-    assert told["code"] == RefusalCode.NO_ROW
-    assert case.code(told["token"]) == "ok"
+    assert answer["code"] == RefusalCode.NO_ROW
+    assert case.code(answer["token"]) == "ok"
 
 
 def test_an_event_for_a_step_is_the_same_event_in_all_else() -> None:

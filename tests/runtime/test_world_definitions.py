@@ -9,8 +9,8 @@ from handrail.runtime.world import build_workflow_lookup, pin_workflow
 from handrail.workflows.load import WorkflowSource
 from helpers.memory_store import MemoryRuns
 from helpers.requirement import requirement
-from helpers.stores import begun
-from helpers.turns import ORIGIN, Desk, pinned
+from helpers.stores import build_first_turn
+from helpers.turns import ORIGIN, TurnHarness, load_pinned
 
 SUB = """
 workflow: sub
@@ -33,12 +33,12 @@ transitions:
 
 @requirement("steps:def.pinned")
 def test_a_workflow_read_again_from_what_a_run_keeps_is_the_same() -> None:
-    found = pinned(OUTER, {"sub": SUB})
+    found = load_pinned(OUTER, {"sub": SUB})
     assert found.workflow
     assert found.definition
     assert found.definition.digest == found.workflow.digest
     runs = MemoryRuns()
-    assert runs.commit(begun(definition=found.definition))
+    assert runs.commit(build_first_turn(definition=found.definition))
     stored = StoredRun(Run("r", "outer", found.workflow.digest), ORIGIN)
 
     again = build_workflow_lookup(runs)(stored.run.digest, stored.run.workflow)
@@ -49,16 +49,16 @@ def test_a_workflow_read_again_from_what_a_run_keeps_is_the_same() -> None:
 @requirement("steps:def.pinned")
 def test_a_run_goes_on_though_its_sub_workflow_is_gone() -> None:
     runs = MemoryRuns()
-    told = Desk(runs).start(pinned(OUTER, {"sub": SUB}))
+    answer = TurnHarness(runs).start(load_pinned(OUTER, {"sub": SUB}))
 
-    assert Desk(runs).send(told["run"], Event("ask"))["state"] == "Between"
+    assert TurnHarness(runs).send(answer["run"], Event("ask"))["state"] == "Between"
 
 
 def test_a_sub_workflow_that_is_edited_makes_another_definition() -> None:
     edited = SUB.replace("trigger: ask", "trigger: demand")
 
-    assert pinned(OUTER, {"sub": SUB}).definition != pinned(OUTER, {"sub": edited}).definition
-    assert pinned(OUTER, {"sub": SUB}).definition == pinned(OUTER, {"sub": SUB}).definition
+    assert load_pinned(OUTER, {"sub": SUB}).definition != load_pinned(OUTER, {"sub": edited}).definition
+    assert load_pinned(OUTER, {"sub": SUB}).definition == load_pinned(OUTER, {"sub": SUB}).definition
 
 
 def test_a_text_with_problems_is_not_pinned() -> None:
@@ -81,7 +81,7 @@ def test_a_text_with_problems_is_not_pinned() -> None:
 def test_a_text_that_cannot_be_read_again_is_named_with_its_repair(text: bytes | None, says: str) -> None:
     runs = MemoryRuns()
     definition = None if text is None else Definition("d" * 64, "paper", 1, text)
-    turn = begun(definition=definition)
+    turn = build_first_turn(definition=definition)
     assert runs.commit(turn)
 
     with pytest.raises(Unreadable, match=says) as caught:
@@ -90,9 +90,9 @@ def test_a_text_that_cannot_be_read_again_is_named_with_its_repair(text: bytes |
 
 
 def test_each_text_is_read_once_per_process() -> None:
-    found, runs = pinned(), MemoryRuns()
+    found, runs = load_pinned(), MemoryRuns()
     assert found.workflow
-    assert runs.commit(begun(definition=found.definition))
+    assert runs.commit(build_first_turn(definition=found.definition))
     workflow_of = build_workflow_lookup(runs)
     digest = found.workflow.digest
 

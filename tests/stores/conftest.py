@@ -13,15 +13,15 @@ from handrail.runtime.store_address import DatabaseUrl, StoreLocation
 from handrail.stores.sql.maintenance import SqlMaintenance
 from handrail.stores.sql.sqlite import SqliteDatabase
 from helpers import store_copies
-from helpers.history import History, history
-from helpers.postgres import Server, ours
-from helpers.sql_stores import new_store
-from helpers.store_copies import Full, full
-from helpers.stores import PLACES, Place
+from helpers.history import History, create_history
+from helpers.postgres import PostgresServer, join_run_server
+from helpers.sql_stores import create_store
+from helpers.store_copies import FullStore, create_full_store
+from helpers.stores import PLACES, StorePlace
 
 
 @pytest.fixture(params=list(PLACES))
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StorePlace]:
     """Where the data of a store is, empty; closed at the end."""
     there = PLACES[request.param](tmp_path)
     yield there
@@ -34,19 +34,19 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
         yield str(tmp_path / "store" / "handrail.db")
         return
-    url = new_store(ours())
+    url = create_store(join_run_server())
     yield url
-    ours().drop(url)
+    join_run_server().drop(url)
 
 
 @pytest.fixture
-def runs(place: Place) -> Runs:
+def runs(place: StorePlace) -> Runs:
     return place.open()
 
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> History:
-    return history(tmp_path_factory.mktemp("sound") / "handrail.db")
+    return create_history(tmp_path_factory.mktemp("sound") / "handrail.db")
 
 
 @pytest.fixture
@@ -59,12 +59,12 @@ def past(sound: History, tmp_path: Path) -> History:
 
 
 @pytest.fixture(scope="module")
-def full_once(tmp_path_factory: pytest.TempPathFactory) -> Full:
-    return full(tmp_path_factory.mktemp("full") / "handrail.db")
+def full_once(tmp_path_factory: pytest.TempPathFactory) -> FullStore:
+    return create_full_store(tmp_path_factory.mktemp("full") / "handrail.db")
 
 
 @pytest.fixture
-def filled(full_once: Full, tmp_path: Path) -> Full:
+def filled(full_once: FullStore, tmp_path: Path) -> FullStore:
     """A store with something in every table, to be changed."""
     path = tmp_path / "filled" / "handrail.db"
     path.parent.mkdir(mode=0o700)
@@ -73,7 +73,7 @@ def filled(full_once: Full, tmp_path: Path) -> Full:
 
 
 @pytest.fixture
-def new(postgres: Server, tmp_path: Path) -> Iterator[store_copies.Place]:
+def new(postgres: PostgresServer, tmp_path: Path) -> Iterator[store_copies.Place]:
     """Makes a place for a store of this kind, where none is yet."""
     lent: list[str] = []
     folder = tmp_path / "new"
@@ -82,7 +82,7 @@ def new(postgres: Server, tmp_path: Path) -> Iterator[store_copies.Place]:
     def place(kind: str) -> StoreLocation:
         if kind == "sqlite":
             return folder / f"{secrets.token_hex(4)}.db"
-        lent.append(postgres.fresh())
+        lent.append(postgres.create_database())
         return DatabaseUrl(lent[-1])
 
     yield place

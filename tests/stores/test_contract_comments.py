@@ -6,7 +6,7 @@ from handrail.engine.facts import Value
 from handrail.runtime.comments import Comment, collect_comments
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.ports.turn import Runs
-from helpers.stores import RUN, followed, journal, walked
+from helpers.stores import RUN, build_next_turn, read_journal, save_turns
 from helpers.turns import NOW
 
 
@@ -26,7 +26,7 @@ def _list_undelivered(runs: Runs) -> list[Value]:
 
 
 def test_a_comment_moves_nothing_and_is_undelivered_until_a_reply_delivers_it(runs: Runs) -> None:
-    walked(runs, 2)
+    save_turns(runs, 2)
     before = runs.load(RUN)
     runs.note(RUN, NOW, (_written("one", "First"),))
     runs.note(RUN, NOW, (_written("two", "Sécond"), _written("three", "Third")))
@@ -42,13 +42,13 @@ def test_a_comment_moves_nothing_and_is_undelivered_until_a_reply_delivers_it(ru
 
 
 def test_a_turn_that_tells_some_leaves_what_was_written_meanwhile(runs: Runs) -> None:
-    following = followed(walked(runs, 1))
+    following = build_next_turn(save_turns(runs, 1))
     runs.note(RUN, NOW, (_written("one", "First"),))
     runs.note(RUN, NOW, (_written("meanwhile", "Second"),))
 
     assert runs.commit(replace(following, entries=(*following.entries, _told("one"))))
     assert _list_undelivered(runs) == ["meanwhile"]
-    assert collect_comments(journal(runs)) == (
+    assert collect_comments(read_journal(runs)) == (
         Comment("one", NOW, "ada", "First", following.at),
         Comment("meanwhile", NOW, "ada", "Second"),
     )

@@ -4,7 +4,7 @@ import pytest
 
 from handrail.engine.facts import Kind, Provenance, Type
 from handrail.engine.model import ToDerived
-from helpers.workflow_files import of, read, said
+from helpers.workflow_files import list_problems, load_text, read_text
 
 HEAD = "workflow: w\nversion: 1\nauthority: files\n"
 VARS = "vars: {n: int, f: float, s: string, l: strings, o: int?, mood: {type: string?, choices: [a, b]}}\n"
@@ -16,7 +16,7 @@ ROW = '  - {{id: A1, from: A, trigger: go, to: Z, when: ["{guard}"]}}\n'
 
 def told(guard: str) -> list[tuple[str, int, str, str]]:
     """What is said about a guard: code, column within it, message and repair."""
-    found = read(HEAD + VARS + STATES + ROW.format(guard=guard)).problems
+    found = read_text(HEAD + VARS + STATES + ROW.format(guard=guard)).problems
     assert all(problem.place.line == 9 for problem in found)
     prefix = "`when` of row `A1`: "
     return [(p.code, p.place.column - 50, p.message.removeprefix(prefix), p.repair) for p in found]
@@ -90,17 +90,17 @@ def test_a_guard_that_ends_too_early_in_a_block_is_told_at_its_end() -> None:
         "  - id: A1\n    from: A\n    trigger: go\n    to: Z\n    when:\n      - |\n        plan.exists &&\n"
     )
 
-    assert said(HEAD + STATES + row) == [("guard-syntax", 14, 23)]
+    assert list_problems(HEAD + STATES + row) == [("guard-syntax", 14, 23)]
 
 
 def test_a_guard_that_is_folded_is_told_as_a_whole() -> None:
     row = "  - id: A1\n    from: A\n    trigger: go\n    to: Z\n    when:\n      - >\n        plan.exist\n"
 
-    assert said(HEAD + STATES + row) == [("unknown-fact", 13, 9)]
+    assert list_problems(HEAD + STATES + row) == [("unknown-fact", 13, 9)]
 
 
 def test_variables_inputs_and_the_state_are_facts_of_the_run() -> None:
-    facts = of(HEAD + VARS + "inputs: {i: bool?}\nstates:\n  A: {terminal: true}\n").facts
+    facts = load_text(HEAD + VARS + "inputs: {i: bool?}\nstates:\n  A: {terminal: true}\n").facts
 
     assert facts["run.state"].domain == ("A",)
     assert (facts["run.vars.mood"].domain, facts["run.vars.mood"].closed) == (("a", "b", None), True)
@@ -116,8 +116,8 @@ def test_a_row_out_of_several_states_may_name_what_all_their_outputs_have() -> N
     rest = "  Z: {terminal: true}\ntransitions:\n"
     row = "  - {id: A1, from: [A, B], trigger: continue, accept: [output.x%s], to: Z}\n"
 
-    assert of(HEAD + states + rest + row % "").rows[0].accept[0].text == "output.x"
-    assert said(HEAD + states + rest + row % ", 'output.y > 1'") == [("unknown-fact", 9, 67)]
+    assert load_text(HEAD + states + rest + row % "").rows[0].accept[0].text == "output.x"
+    assert list_problems(HEAD + states + rest + row % ", 'output.y > 1'") == [("unknown-fact", 9, 67)]
 
 
 def test_where_a_derived_state_leads_is_said_by_the_draft_that_knows() -> None:
@@ -127,7 +127,7 @@ def test_where_a_derived_state_leads_is_said_by_the_draft_that_knows() -> None:
         " draft: {marked: criteria.check_off, new: plan.with_tasks}}\n"
     )
 
-    assert of(written).rows[0].to == ToDerived("new.stage")
+    assert load_text(written).rows[0].to == ToDerived("new.stage")
 
 
 def test_what_follows_from_something_misspelt_in_a_row_is_not_told() -> None:
@@ -141,7 +141,7 @@ def test_what_follows_from_something_misspelt_in_a_row_is_not_told() -> None:
         "  - {id: A3, from: A, trigger: contniue, accept: [output.x], to: Z}\n"
     )
 
-    assert said(HEAD + states + rows + tools) == [
+    assert list_problems(HEAD + states + rows + tools) == [
         ("unknown-state", 8, 20),
         ("unknown-trigger", 9, 32),
         ("unknown-trigger", 10, 32),

@@ -2,7 +2,7 @@
 
 from handrail.engine.decide import decide
 from handrail.engine.model import Accepted, Event, Lifecycle, Run, ToState
-from helpers.workflow_files import of, said
+from helpers.workflow_files import list_problems, load_text
 
 HEAD = "workflow: w\nversion: 1\nauthority: sql\n"
 THREE = (
@@ -25,23 +25,23 @@ texts: {again: Once more.}
 
 
 def test_each_step_is_a_state_and_the_list_ends_in_a_state_of_its_own() -> None:
-    states = of(THREE).states
+    states = load_text(THREE).states
 
     assert list(states) == ["write", "read", "send", "@end"]
     assert (states["write"].about, states["write"].phase, states["write"].attempts) == ("Words", "One", 2)
     assert [name for name, state in states.items() if state.terminal] == ["@end"]
-    assert of(THREE).initial == "write"
+    assert load_text(THREE).initial == "write"
 
 
 def test_a_step_leads_to_the_one_that_follows_and_the_last_to_the_end() -> None:
-    rows = {row.id: row for row in of(THREE).rows}
+    rows = {row.id: row for row in load_text(THREE).rows}
 
     assert (rows["write.1"].trigger, rows["write.1"].to) == ("continue", ToState("read"))
     assert rows["send.1"].to == ToState("@end")
 
 
 def test_the_rows_of_next_are_numbered_and_go_on_where_they_do_not_say_where_to() -> None:
-    rows = of(THREE).rows
+    rows = load_text(THREE).rows
 
     assert [(row.id, row.sources, row.to) for row in rows[1:4]] == [
         ("read.1", ("read",), ToState("write")),
@@ -53,7 +53,7 @@ def test_the_rows_of_next_are_numbered_and_go_on_where_they_do_not_say_where_to(
 
 
 def test_a_run_walks_the_steps_on_their_outputs() -> None:
-    workflow = of(THREE)
+    workflow = load_text(THREE)
     output = {"summary": "Done.", "artifacts": [], "references": [], "confidence": 1.0}
     run = Run("r", workflow.name, workflow.digest)
     for event in (
@@ -73,7 +73,7 @@ def test_the_second_step_of_a_name_is_checked_too() -> None:
     again = "  - {name: read, agent: reader, task: 'Read {{nothing}}.', next: [{to: nowhere}]}\n"
     broken = THREE.replace("texts:", again + "texts:")
 
-    assert said(broken) == [
+    assert list_problems(broken) == [
         ("duplicate-state", 16, 12),
         ("unknown-placeholder", 16, 45),
         ("unknown-state", 16, 72),
@@ -81,24 +81,24 @@ def test_the_second_step_of_a_name_is_checked_too() -> None:
 
 
 def test_what_is_no_step_is_one_problem_each() -> None:
-    assert said(HEAD + "steps: [write, 5, {name: [a]}, {name: true}, {}]\n") == [
+    assert list_problems(HEAD + "steps: [write, 5, {name: [a]}, {name: true}, {}]\n") == [
         ("wrong-type", 4, 9),
         ("wrong-type", 4, 16),
         ("wrong-type", 4, 26),
         ("wrong-type", 4, 39),
         ("missing-key", 4, 46),
     ]
-    assert said(HEAD + "steps: {}\n") == [("wrong-type", 4, 8)]
+    assert list_problems(HEAD + "steps: {}\n") == [("wrong-type", 4, 8)]
 
 
 def test_a_step_may_go_to_the_state_in_a_variable() -> None:
     written = THREE.replace('to: "@end"', 'to: "@back"') + "vars: {back: {type: state, default: write}}\n"
 
-    assert str(of(written).rows[3].to) == "ToVariable(name='back')"
+    assert str(load_text(written).rows[3].to) == "ToVariable(name='back')"
 
 
 def test_rows_out_of_a_sub_workflow_have_no_trigger_and_no_accept() -> None:
     outer = HEAD + "steps:\n  - name: inner\n    workflow: sub\n    next: [{accept: ['true']}]\n"
     inner = HEAD.replace("w\n", "sub\n") + "steps: [{name: a, agent: b, task: c}]\n"
 
-    assert said(outer, sub=inner) == [("accept-in-router", 7, 22)]
+    assert list_problems(outer, sub=inner) == [("accept-in-router", 7, 22)]

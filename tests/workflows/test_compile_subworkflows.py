@@ -18,7 +18,7 @@ from handrail.engine.model import (
 )
 from handrail.workflows.load import WorkflowSource, load_workflow
 from handrail.workflows.registry import BUILT_IN_REGISTRY
-from helpers.workflow_files import of, said, text, workflow
+from helpers.workflow_files import list_problems, load_sound_workflow, load_text, read_sound_text
 
 OUTPUT: Mapping[str, Value] = {"summary": "Done.", "artifacts": [], "references": [], "confidence": 1.0}
 HEAD = "version: 1\nauthority: sql\n"
@@ -26,7 +26,7 @@ OUTER = "workflow: outer\n" + HEAD + "states:\n  use: {workflow: sub}\n  Z: {ter
 
 
 def test_the_states_of_a_sub_workflow_stand_under_the_name_of_the_state_that_uses_it() -> None:
-    assert list(workflow("house/main.yaml").states) == [
+    assert list(load_sound_workflow("house/main.yaml").states) == [
         "write",
         "first",
         "first/reading",
@@ -54,7 +54,7 @@ def test_the_states_of_a_sub_workflow_stand_under_the_name_of_the_state_that_use
 
 
 def test_the_state_that_uses_it_and_its_ends_are_routers() -> None:
-    states = workflow("house/main.yaml").states
+    states = load_sound_workflow("house/main.yaml").states
 
     assert [name for name, state in states.items() if state.router and name.startswith("first")] == [
         "first",
@@ -68,7 +68,7 @@ def test_the_state_that_uses_it_and_its_ends_are_routers() -> None:
 
 
 def test_rows_bear_the_prefix_in_ids_sources_targets_and_texts() -> None:
-    rows = {row.id: row for row in workflow("house/main.yaml").rows}
+    rows = {row.id: row for row in load_sound_workflow("house/main.yaml").rows}
 
     assert (rows["first/@in"].sources, rows["first/@in"].to) == (("first",), ToState("first/reading"))
     assert (rows["first/R1"].sources, rows["first/R1"].to) == (("first/reading",), ToState("first/asking"))
@@ -85,7 +85,7 @@ def test_rows_bear_the_prefix_in_ids_sources_targets_and_texts() -> None:
 
 
 def test_rows_that_leave_a_sub_workflow_leave_its_ends_or_with_a_trigger_its_inside() -> None:
-    rows = {row.id: row for row in workflow("house/main.yaml").rows}
+    rows = {row.id: row for row in load_sound_workflow("house/main.yaml").rows}
 
     assert rows["first.1"].sources == ("first/agreed", "first/dropped")
     assert rows["first/R7"].sources == ("first/polish/@end",)
@@ -94,7 +94,7 @@ def test_rows_that_leave_a_sub_workflow_leave_its_ends_or_with_a_trigger_its_ins
 
 
 def test_variables_and_their_states_bear_the_prefix() -> None:
-    variables = workflow("house/main.yaml").vars
+    variables = load_sound_workflow("house/main.yaml").vars
 
     assert {name: variable.default for name, variable in variables.items()} == {
         "first/times": 0,
@@ -114,7 +114,7 @@ def test_literal_states_and_templates_bear_the_prefix() -> None:
         " {archive: y, to: z}]}\n  - {id: A2, from: A, trigger: no, to: '@back', set: {back: null}}\n"
         "  - {id: A3, from: A, trigger: on, when: ['run.vars.n > 0'], refuse: t}\ntexts: {t: x}\n"
     )
-    found = of(OUTER.replace("sql", "files") + "  - {id: U1, from: use, to: Z}\n", sub=inner)
+    found = load_text(OUTER.replace("sql", "files") + "  - {id: U1, from: use, to: Z}\n", sub=inner)
     rows = {row.id: row for row in found.rows}
 
     assert rows["use/A1"].set == (("use/back", LiteralValue("use/A")), ("use/n", LiteralValue(1)))
@@ -128,7 +128,7 @@ def test_literal_states_and_templates_bear_the_prefix() -> None:
 
 
 def test_a_run_walks_in_through_and_out_of_a_sub_workflow() -> None:
-    main = workflow("house/main.yaml")
+    main = load_sound_workflow("house/main.yaml")
     run = Run("r", main.name, main.digest)
     states = []
     for event in (
@@ -161,7 +161,7 @@ def test_a_run_walks_in_through_and_out_of_a_sub_workflow() -> None:
 
 
 def test_a_variable_of_a_sub_workflow_is_its_own() -> None:
-    found = of(
+    found = load_text(
         OUTER + "  - {id: U1, from: use, when: ['run.vars.n == 1'], to: Z, set: {n: 2}}\n"
         "  - {id: U2, from: use, to: Z}\nvars: {n: int}\n",
         sub="workflow: sub\n" + HEAD + "vars: {n: {type: int, default: 7}}\n"
@@ -181,27 +181,29 @@ def test_the_digest_of_a_workflow_changes_with_its_sub_workflows() -> None:
     outer = OUTER + "  - {id: U1, from: use, to: Z}\n"
     inner = "workflow: sub\n" + HEAD + "steps: [{name: a, agent: b, task: c}]\n"
 
-    assert of(outer, sub=inner).digest != of(outer, sub=inner.replace("task: c", "task: d")).digest
-    assert of(outer, sub=inner).digest == of(outer, sub="# same\n" + inner).digest
+    assert (
+        load_text(outer, sub=inner).digest != load_text(outer, sub=inner.replace("task: c", "task: d")).digest
+    )
+    assert load_text(outer, sub=inner).digest == load_text(outer, sub="# same\n" + inner).digest
 
 
 def test_what_leads_out_of_a_broken_sub_workflow_is_no_problem_of_its_own() -> None:
     rows = "  - {id: U1, from: use, to: Z}\n  - {id: U2, from: use, trigger: go, accept: [output.x], to: Z}\n"
 
-    assert said(OUTER + rows, sub="nonsense") == [("broken-workflow", 5, 19)]
-    assert said(OUTER + rows) == [("unknown-workflow", 5, 19)]
+    assert list_problems(OUTER + rows, sub="nonsense") == [("broken-workflow", 5, 19)]
+    assert list_problems(OUTER + rows) == [("unknown-workflow", 5, 19)]
 
 
 def test_a_state_of_a_sub_workflow_can_be_named_from_outside() -> None:
     inner = "workflow: sub\n" + HEAD + "steps: [{name: a, agent: b, task: c}]\n"
     rows = "  - {id: U1, from: use, to: Z}\n  - {id: U2, from: use/a, trigger: skip, to: Z}\n"
 
-    assert of(OUTER + rows, sub=inner).rows[-1].sources == ("use/a",)
+    assert load_text(OUTER + rows, sub=inner).rows[-1].sources == ("use/a",)
 
 
 def test_a_workflow_that_is_used_twice_is_looked_up_for_both() -> None:
-    assert text("house/main.yaml").count("workflow: review") == 2
-    assert len(workflow("house/main.yaml").states) == 23
+    assert read_sound_text("house/main.yaml").count("workflow: review") == 2
+    assert len(load_sound_workflow("house/main.yaml").states) == 23
 
 
 def test_what_a_state_says_bears_the_prefix_too() -> None:
@@ -216,7 +218,7 @@ transitions:
 texts: {here: Look.}
 """
     )
-    found = of(OUTER + "  - {id: out, from: use, to: Z}\n", sub=sub)
+    found = load_text(OUTER + "  - {id: out, from: use, to: Z}\n", sub=sub)
 
     assert found.states["use/ask"].say == "use/here"
     assert found.texts["use/here"].parts == {"text": "Look."}

@@ -14,7 +14,14 @@ from handrail.engine.refusals import RefusalCode
 from handrail.engine.soundness import check_soundness
 from helpers.library_outputs import COMMAND, GIVEN, HONEST, LIES, Handed
 from helpers.requirement import requirement
-from helpers.workflows import moved, output, refused, started, states, workflow
+from helpers.workflows import (
+    build_output,
+    expect_refusal,
+    list_open_states,
+    load_valid_workflow,
+    move_run,
+    start_run,
+)
 
 FOLDER = Path(handrail.__file__).parent / "workflows"
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "built-in-workflows.md"
@@ -27,7 +34,7 @@ def text_of(name: str) -> str:
 
 
 def built_in(name: str) -> Workflow:
-    return workflow(text_of(name))
+    return load_valid_workflow(text_of(name))
 
 
 def briefs() -> dict[str, Brief]:
@@ -70,15 +77,15 @@ def handed(name: str, step: str, **changes: Value) -> Handed:
     """The output of an honest agent, with these fields instead."""
     kind, fields = HONEST[name][step]
     artifact: Value = {"type": kind, "title": "It", "content": "Here it is."}
-    return output(**{"artifacts": [artifact], **fields, **changes})
+    return build_output(**{"artifacts": [artifact], **fields, **changes})
 
 
 def at(name: str, step: str) -> tuple[Workflow, Run]:
     """A run that was led to this step honestly."""
     flow = built_in(name)
-    run = started(flow, **GIVEN[name])
-    while states(run) != [step]:
-        run = moved(flow, run, "continue", **handed(name, states(run)[0]))
+    run = start_run(flow, **GIVEN[name])
+    while list_open_states(run) != [step]:
+        run = move_run(flow, run, "continue", **handed(name, list_open_states(run)[0]))
     return flow, run
 
 
@@ -159,8 +166,8 @@ def test_a_line_that_is_only_spaced_or_capitalised_otherwise_counts_as_shared() 
 def test_what_an_agent_gets_for_a_step_is_neither_thin_nor_long() -> None:
     for name, brief in briefs().items():
         actions = (*brief.allowed_actions, *brief.forbidden_actions, *brief.done_when)
-        told = "\n".join([persona(brief.agent)[1], brief.task, *actions])
-        assert 1800 <= len(told.encode()) <= 3000, name
+        answer = "\n".join([persona(brief.agent)[1], brief.task, *actions])
+        assert 1800 <= len(answer.encode()) <= 3000, name
 
 
 def test_no_step_names_one_that_comes_later() -> None:
@@ -209,7 +216,7 @@ def test_an_honest_agent_gets_through(name: str) -> None:
     last = list(HONEST[name])[-1]
     flow, run = at(name, last)
 
-    run = moved(flow, run, "continue", **handed(name, last))
+    run = move_run(flow, run, "continue", **handed(name, last))
 
     assert run.lifecycle is Lifecycle.COMPLETED
     assert run.steps == len(HONEST[name])
@@ -221,7 +228,7 @@ def test_a_lie_moves_nothing_and_the_answer_names_it(
 ) -> None:
     flow, run = at(name, step)
 
-    refusal = refused(flow, run, "continue", **handed(name, step, **changes))
+    refusal = expect_refusal(flow, run, "continue", **handed(name, step, **changes))
 
     assert refusal.code in {RefusalCode.CONTRACT, RefusalCode.NOT_ACCEPTED}
     assert [line for line in refusal.needed if line.startswith(named)] != []
@@ -249,7 +256,7 @@ def test_a_way_past_the_reproduction_would_be_seen() -> None:
         ),
     )
 
-    assert sorted(ways(workflow(planted))) == [
+    assert sorted(ways(load_valid_workflow(planted))) == [
         ["hurry", "mend", "prove", "proved"],
         ["hurry", "reproduce", "diagnose", "mend", "prove", "proved"],
     ]
@@ -268,10 +275,10 @@ def test_a_fix_whose_proof_passes_without_it_is_reproduced_anew() -> None:
     flow, run = at("bug-fix", "prove")
     unproven = handed("bug-fix", "prove", verdict="unproven", exit_before=0)
 
-    run = moved(flow, run, "continue", **unproven)
+    run = move_run(flow, run, "continue", **unproven)
 
-    assert states(run) == ["reproduce"]
-    run = moved(flow, run, "continue", **handed("bug-fix", "reproduce", command="another"))
+    assert list_open_states(run) == ["reproduce"]
+    run = move_run(flow, run, "continue", **handed("bug-fix", "reproduce", command="another"))
     assert run.vars == {"command": "another"}
 
 
@@ -281,9 +288,9 @@ def test_feature_goes_from_review_back_to_implement_three_attempts_at_most() -> 
     again = handed("feature", "review", verdict="again", must_fix=2)
     seen = []
     while run.lifecycle is Lifecycle.RUNNING:
-        seen.append((states(run), run.attempts["implement"]))
-        brought = again if states(run) == ["review"] else handed("feature", "implement")
-        run = moved(flow, run, "continue", **brought)
+        seen.append((list_open_states(run), run.attempts["implement"]))
+        brought = again if list_open_states(run) == ["review"] else handed("feature", "implement")
+        run = move_run(flow, run, "continue", **brought)
 
     assert seen == [
         (["review"], 1),
@@ -298,12 +305,12 @@ def test_feature_goes_from_review_back_to_implement_three_attempts_at_most() -> 
 
 def test_feature_is_delivered_after_a_second_attempt_that_is_good() -> None:
     flow, run = at("feature", "review")
-    run = moved(flow, run, "continue", **handed("feature", "review", verdict="again", must_fix=1))
-    run = moved(flow, run, "continue", **handed("feature", "implement"))
+    run = move_run(flow, run, "continue", **handed("feature", "review", verdict="again", must_fix=1))
+    run = move_run(flow, run, "continue", **handed("feature", "implement"))
 
-    run = moved(flow, run, "continue", **handed("feature", "review"))
+    run = move_run(flow, run, "continue", **handed("feature", "review"))
 
-    assert states(run) == ["deliver"]
+    assert list_open_states(run) == ["deliver"]
 
 
 @pytest.mark.parametrize(
@@ -320,11 +327,13 @@ def test_a_verdict_against_it_leads_back_and_the_third_ends_the_run(
 ) -> None:
     flow, run = at(name, step)
     for attempt in (2, 3):
-        run = moved(flow, run, "continue", **handed(name, step, verdict=verdict))
-        assert (states(run), run.attempts[back]) == ([back], attempt)
-        run = moved(flow, run, "continue", **handed(name, back))
+        run = move_run(flow, run, "continue", **handed(name, step, verdict=verdict))
+        assert (list_open_states(run), run.attempts[back]) == ([back], attempt)
+        run = move_run(flow, run, "continue", **handed(name, back))
 
-    assert moved(flow, run, "continue", **handed(name, step, verdict=verdict)).lifecycle == Lifecycle.FAILED
+    assert (
+        move_run(flow, run, "continue", **handed(name, step, verdict=verdict)).lifecycle == Lifecycle.FAILED
+    )
 
 
 # --- the guide ----------------------------------------------------------------------------------------------

@@ -19,19 +19,26 @@ from handrail.engine.model import (
 )
 from handrail.engine.problems import Place
 from handrail.workflows.load import WorkflowSource, load_workflow
-from helpers.workflow_files import of, one, read, said, text, workflow
+from helpers.workflow_files import (
+    list_problems,
+    load_sound_workflow,
+    load_text,
+    read_sound_text,
+    read_text,
+    require_workflow,
+)
 
 HEAD = "workflow: w\nversion: 1\nauthority: files\n"
 TWO = HEAD + "states:\n  A:\n  Z: {terminal: true}\ntransitions:\n"
 
 
 def row(name: str) -> Transition:
-    (found,) = [row for row in workflow("everything.yaml").rows if row.id == name]
+    (found,) = [row for row in load_sound_workflow("everything.yaml").rows if row.id == name]
     return found
 
 
 def test_the_head_of_a_file_is_the_workflow() -> None:
-    found = workflow("everything.yaml")
+    found = load_sound_workflow("everything.yaml")
 
     assert (found.name, found.version, found.authority) == ("everything", 3, Authority.FILES)
     assert (found.about, found.initial, found.derive) == ("Every key of the long form", "writing", "")
@@ -39,7 +46,7 @@ def test_the_head_of_a_file_is_the_workflow() -> None:
 
 
 def test_states_keep_their_order_and_what_is_said_of_them() -> None:
-    states = workflow("everything.yaml").states
+    states = load_sound_workflow("everything.yaml").states
 
     assert list(states) == ["writing", "reading", "sort", "done"]
     writing = states["writing"]
@@ -51,7 +58,7 @@ def test_states_keep_their_order_and_what_is_said_of_them() -> None:
 
 
 def test_a_state_with_a_task_asks_for_an_output() -> None:
-    writing = workflow("everything.yaml").states["writing"]
+    writing = load_sound_workflow("everything.yaml").states["writing"]
     task = "Write about {{run.inputs.topic|quote}} in {{run.vars.title}}, round {{run.vars.round}}.\n"
     schema = {
         "properties": {"verdict": {"enum": ["good", "bad"]}, "length": {"type": "integer"}},
@@ -75,7 +82,7 @@ def test_a_state_with_a_task_asks_for_an_output() -> None:
 def test_rows_keep_their_order_and_their_ids() -> None:
     ids = ["W1", "W2", "W3", "L1", "L2", "L3", "R1", "R2", "R3", "R4"]
 
-    assert [row.id for row in workflow("everything.yaml").rows] == ids
+    assert [row.id for row in load_sound_workflow("everything.yaml").rows] == ids
 
 
 def test_a_row_says_where_from_on_what_and_where_to() -> None:
@@ -128,7 +135,7 @@ def test_a_whole_number_for_a_float_becomes_a_float() -> None:
 
     assert isinstance(weight, LiteralValue)
     assert isinstance(weight.value, float)
-    assert isinstance(workflow("everything.yaml").inputs["share"].default, float)
+    assert isinstance(load_sound_workflow("everything.yaml").inputs["share"].default, float)
 
 
 def test_effects_are_kept_in_order() -> None:
@@ -144,7 +151,7 @@ def test_effects_are_kept_in_order() -> None:
 
 
 def test_inputs_have_types_defaults_and_choices() -> None:
-    inputs = workflow("everything.yaml").inputs
+    inputs = load_sound_workflow("everything.yaml").inputs
 
     assert (inputs["topic"].type, inputs["topic"].required) == (Type(Kind.STRING), True)
     assert (inputs["tone"].choices, inputs["tone"].required) == (("dry", "warm"), True)
@@ -155,7 +162,7 @@ def test_inputs_have_types_defaults_and_choices() -> None:
 
 
 def test_variables_start_with_their_default_or_with_nothing() -> None:
-    variables = workflow("everything.yaml").vars
+    variables = load_sound_workflow("everything.yaml").vars
 
     assert {name: variable.default for name, variable in variables.items()} == {
         "seen": False,
@@ -172,20 +179,20 @@ def test_variables_start_with_their_default_or_with_nothing() -> None:
 
 
 def test_a_variable_with_choices_starts_with_the_first() -> None:
-    found = of(HEAD + "vars: {mood: [calm, busy]}\nstates: {Z: {terminal: true}}\n")
+    found = load_text(HEAD + "vars: {mood: [calm, busy]}\nstates: {Z: {terminal: true}}\n")
 
     assert found.vars["mood"].default == "calm"
 
 
 def test_a_prompt_is_a_text_by_a_name_of_its_own() -> None:
-    (prompt,) = workflow("everything.yaml").prompts.values()
+    (prompt,) = load_sound_workflow("everything.yaml").prompts.values()
 
     assert (prompt.name, prompt.about, prompt.text) == ("remind", "What writing is about", "reminder")
     assert prompt.place == Place("everything.yaml", 95, 3, 6)
 
 
 def test_tools_say_whose_word_they_are_and_what_they_take() -> None:
-    tools = workflow("everything.yaml").tools
+    tools = load_sound_workflow("everything.yaml").tools
 
     assert {name: (tool.who, tool.reads) for name, tool in tools.items()} == {
         "go": (Actor.AGENT, False),
@@ -198,7 +205,7 @@ def test_tools_say_whose_word_they_are_and_what_they_take() -> None:
 
 
 def test_the_index_has_the_rows_of_a_state_and_trigger_in_order() -> None:
-    index = workflow("everything.yaml").index
+    index = load_sound_workflow("everything.yaml").index
 
     assert [row.id for row in index["writing", "continue"]] == ["W1", "W2", "W3"]
     assert [row.id for row in index["reading", "approve"]] == ["R2", "R4"]
@@ -206,7 +213,7 @@ def test_the_index_has_the_rows_of_a_state_and_trigger_in_order() -> None:
 
 
 def test_words_that_other_yaml_takes_for_truth_are_texts() -> None:
-    found = workflow("crlf.yaml")
+    found = load_sound_workflow("crlf.yaml")
 
     assert list(found.states) == ["on", "no"]
     assert [(row.id, row.trigger) for row in found.rows] == [("yes", "off"), ("n", "off")]
@@ -214,10 +221,10 @@ def test_words_that_other_yaml_takes_for_truth_are_texts() -> None:
 
 
 def test_the_line_ends_of_a_file_do_not_matter() -> None:
-    written = text("crlf.yaml")
+    written = read_sound_text("crlf.yaml")
 
     assert "\r\n" in written
-    assert of(written.replace("\r\n", "\n")).digest == of(written).digest
+    assert load_text(written.replace("\r\n", "\n")).digest == load_text(written).digest
 
 
 BASE = (
@@ -238,7 +245,7 @@ BASE = (
 )
 def test_comments_and_layout_do_not_change_the_digest(old: str, new: str) -> None:
     assert BASE.replace(old, new) != BASE
-    assert of(BASE.replace(old, new)).digest == of(BASE).digest
+    assert load_text(BASE.replace(old, new)).digest == load_text(BASE).digest
 
 
 @pytest.mark.parametrize(
@@ -253,7 +260,7 @@ def test_comments_and_layout_do_not_change_the_digest(old: str, new: str) -> Non
 )
 def test_content_and_order_change_the_digest(old: str, new: str) -> None:
     assert BASE.replace(old, new) != BASE
-    assert of(BASE.replace(old, new)).digest != of(BASE).digest
+    assert load_text(BASE.replace(old, new)).digest != load_text(BASE).digest
 
 
 def test_a_text_beside_the_workflow_counts_for_the_digest() -> None:
@@ -262,8 +269,8 @@ def test_a_text_beside_the_workflow_counts_for_the_digest() -> None:
         load_workflow(WorkflowSource("f", written, {"note": ("note.md", body)})) for body in ("one", "two")
     )
 
-    assert one(first).digest != one(second).digest
-    assert one(first).texts["note"].place == Place("note.md", 1, 1)
+    assert require_workflow(first).digest != require_workflow(second).digest
+    assert require_workflow(first).texts["note"].place == Place("note.md", 1, 1)
 
 
 def test_a_workflow_found_by_a_name_must_have_it() -> None:
@@ -275,13 +282,13 @@ def test_a_workflow_found_by_a_name_must_have_it() -> None:
 def test_problems_of_all_kinds_are_reported_at_once_in_reading_order() -> None:
     written = BASE.replace("version: 1", "version: 0").replace("plan.exists", "plan.exist") + "text: {}\n"
 
-    assert said(written) == [("wrong-type", 2, 10), ("unknown-fact", 8, 43), ("unknown-key", 10, 1)]
-    assert read(written).workflow is None
+    assert list_problems(written) == [("wrong-type", 2, 10), ("unknown-fact", 8, 43), ("unknown-key", 10, 1)]
+    assert read_text(written).workflow is None
 
 
 def test_a_key_that_is_only_a_little_like_another_is_not_read_as_that() -> None:
-    assert said(BASE + "tooled: 5\n") == [("unknown-key", 10, 1)]
-    assert said(BASE + "tols: 5\n") == [("unknown-key", 10, 1), ("wrong-type", 10, 7)]
+    assert list_problems(BASE + "tooled: 5\n") == [("unknown-key", 10, 1)]
+    assert list_problems(BASE + "tols: 5\n") == [("unknown-key", 10, 1), ("wrong-type", 10, 7)]
 
 
 def test_where_no_other_workflow_can_be_found_none_can_be_used() -> None:

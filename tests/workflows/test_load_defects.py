@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from handrail.engine.soundness import check_soundness
 from handrail.workflows.load import WorkflowSource, load_workflow
-from helpers.workflow_files import text
+from helpers.workflow_files import read_sound_text
 
 pytestmark = pytest.mark.unmeasured
 
@@ -97,7 +97,7 @@ def _found(planted: Planted) -> list[tuple[str, int]]:
 @settings(max_examples=15)
 @given(st.sampled_from(FILES), st.integers(0, 999))
 def test_a_planted_defect_is_found_on_its_line(kind: str, name: str, number: int) -> None:
-    written = text(name)
+    written = read_sound_text(name)
     planted = PLANTS[kind](written, number)
     first = re.search(r"\bid: (\w+)", written)
 
@@ -109,7 +109,7 @@ def test_a_planted_defect_is_found_on_its_line(kind: str, name: str, number: int
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_state_that_no_row_leads_to_is_found(name: str) -> None:
-    before, _, after = text(name).partition("\ntransitions:\n")
+    before, _, after = read_sound_text(name).partition("\ntransitions:\n")
     line = before.count("\n") + 2
 
     assert ("unreachable-state", line) in _found(
@@ -125,7 +125,7 @@ def _rows(written: str) -> list[str]:
 @settings(max_examples=25)
 @given(st.sampled_from(["skills.yaml", "spells.yaml"]), st.integers(0, 99))
 def test_a_text_that_is_dropped_is_missed_by_every_row_that_says_it(name: str, number: int) -> None:
-    written = text(name)
+    written = read_sound_text(name)
     said = re.findall(r"\b(?:say|refuse): ([\w-]+)", written)
     assume(said)
     lost = said[number % len(said)]
@@ -140,7 +140,7 @@ def test_a_text_that_is_dropped_is_missed_by_every_row_that_says_it(name: str, n
 
 
 def test_every_row_that_is_put_before_the_rows_that_it_shadows_is_noticed() -> None:
-    written = text("spells.yaml")
+    written = read_sound_text("spells.yaml")
     rows = {row.split("id: ")[1].split(",")[0]: row for row in _rows(written)}
     swapped = written.replace(rows["V1"], "").replace(rows["V4"], rows["V4"] + rows["V1"])
     line = swapped[: swapped.index("{id: V1")].count("\n") + 1
@@ -151,7 +151,7 @@ def test_every_row_that_is_put_before_the_rows_that_it_shadows_is_noticed() -> N
 @given(st.integers(0, 99))
 @settings(max_examples=25)
 def test_a_state_that_loses_every_way_out_is_a_dead_end(number: int) -> None:
-    written = text("skills.yaml")
+    written = read_sound_text("skills.yaml")
     rows = [row for row in _rows(written) if "trigger:" in row]
     row = rows[number % len(rows)]
     state = row.split("from: ")[1].split(",")[0]

@@ -21,7 +21,7 @@ from handrail.workflows.declarations import (
 from handrail.workflows.load import WorkflowSource, load_workflow
 from handrail.workflows.nodes import read_yaml, to_plain
 from handrail.workflows.problem_report import format_problems
-from helpers.workflow_files import said, text
+from helpers.workflow_files import list_problems, read_sound_text
 
 KEYS = [
     *dict.fromkeys(
@@ -86,7 +86,7 @@ TREES = st.recursive(
 SOUND = {
     name: to_plain(root)
     for name in ("everything.yaml", "muessig.yaml")
-    if (root := read_yaml(text(name), "").root)
+    if (root := read_yaml(read_sound_text(name), "").root)
 }
 
 
@@ -171,13 +171,13 @@ STATES = "states:\n  A:\n  Z: {terminal: true}\n"
     ],
 )  # fmt: skip
 def test_one_wrong_shape_is_one_problem(written: str, expected: list[tuple[str, int, int]]) -> None:
-    assert said(written) == expected
+    assert list_problems(written) == expected
 
 
 def test_rows_without_an_id_are_not_two_rows_of_one_id() -> None:
     rows = "transitions:\n  - {from: A, trigger: go, to: Z}\n  - {from: A, trigger: on, to: B}\n"
 
-    assert said(HEAD + STATES + rows) == [
+    assert list_problems(HEAD + STATES + rows) == [
         ("missing-key", 8, 5),
         ("missing-key", 9, 5),
         ("unknown-state", 9, 32),
@@ -187,4 +187,4 @@ def test_rows_without_an_id_are_not_two_rows_of_one_id() -> None:
 def test_the_problems_of_yaml_and_of_the_workflow_come_together() -> None:
     written = HEAD + "states:\n  A: !x {phase: 5}\n  Z: {terminal: true}\n" + TAIL
 
-    assert said(written) == [("yaml-tag", 5, 6), ("wrong-type", 5, 17)]
+    assert list_problems(written) == [("yaml-tag", 5, 6), ("wrong-type", 5, 17)]

@@ -6,7 +6,7 @@ import pytest
 
 from handrail.engine.soundness import check_soundness
 from handrail.workflows.load import WorkflowSource, load_workflow
-from helpers.workflow_files import of, read, said
+from helpers.workflow_files import list_problems, load_text, read_text
 
 HEAD = "workflow: w\nversion: 1\nauthority: files\n"
 
@@ -21,7 +21,7 @@ LEAF = "workflow: leaf\nversion: 1\nauthority: files\nsteps: [{name: s, agent: a
 def test_a_workflow_may_have_so_many_rows_and_no_more() -> None:
     rows = "".join(f"  - {{id: r{number}, from: A, trigger: t{number}, to: Z}}\n" for number in range(5001))
     text = HEAD + "states:\n  A:\n  Z: {terminal: true}\ntransitions:\n" + rows
-    (problem,) = read(text).problems
+    (problem,) = read_text(text).problems
 
     assert (problem.code, problem.place.line, problem.place.column) == ("too-large", 1, 11)
     assert problem.message == "the workflow has 5,001 rows, sub-workflows included; 5,000 are the most"
@@ -30,7 +30,7 @@ def test_a_workflow_may_have_so_many_rows_and_no_more() -> None:
 def test_a_workflow_may_have_so_many_states_and_no_more() -> None:
     states = "".join(f"  s{number}:\n" for number in range(2001))
 
-    assert said(HEAD + "states:\n" + states) == [("too-large", 1, 11)]
+    assert list_problems(HEAD + "states:\n" + states) == [("too-large", 1, 11)]
 
 
 def test_workflows_may_stand_inside_each_other_so_often_and_no_more() -> None:
@@ -38,8 +38,8 @@ def test_workflows_may_stand_inside_each_other_so_often_and_no_more() -> None:
     shelf = {name: _step(name, used) for name, used in zip(names, [*names[1:], "leaf"], strict=True)}
     deep = {**shelf, "w7": _step("w7", "w8"), "w8": _step("w8", "leaf"), "leaf": LEAF}
 
-    assert len(of(shelf["main"], **shelf, leaf=LEAF).states) == 18
-    (problem,) = read(deep["main"], **deep).problems
+    assert len(load_text(shelf["main"], **shelf, leaf=LEAF).states) == 18
+    (problem,) = read_text(deep["main"], **deep).problems
     assert problem.code == "broken-workflow"
     assert "would be the 9th inside another" in problem.message
 
@@ -50,7 +50,7 @@ def test_a_few_small_files_cannot_become_a_huge_workflow() -> None:
         steps = ", ".join(f"{{name: s{step}, workflow: w{number + 1}}}" for step in range(9))
         shelf[f"w{number}"] = f"workflow: w{number}\nversion: 1\nauthority: files\nsteps: [{steps}]\n"
     started = time.perf_counter()
-    problems = read(shelf["w0"], **shelf).problems
+    problems = read_text(shelf["w0"], **shelf).problems
 
     assert {problem.code for problem in problems} == {"broken-workflow"}
     assert time.perf_counter() - started < 30

@@ -7,7 +7,7 @@ import pytest
 
 from handrail.engine.soundness import FINDING_CODES
 from handrail.workflows.load import LOADING_CODES
-from helpers.workflow_files import FOLDER, Case, cases, output, problems
+from helpers.workflow_files import FOLDER, Case, find_problems, format_case_output, list_cases
 
 ELSEWHERE: Final[Mapping[str, str]] = {
     "yaml-size": "needs more than a megabyte: test_nodes",
@@ -53,22 +53,22 @@ MANY: Final[Mapping[str, list[tuple[str, int]]]] = {
 """The defects planted in the files of `many/`, with their lines."""
 
 
-@pytest.mark.parametrize("case", cases(FOLDER / "many"), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", list_cases(FOLDER / "many"), ids=lambda case: case.name)
 def test_a_file_with_many_defects_gives_exactly_the_output_beside_it(case: Case) -> None:
-    assert output(case) + "\n" == case.expected.read_text(encoding="utf-8")
+    assert format_case_output(case) + "\n" == case.expected.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", list_cases(), ids=lambda case: case.name)
 def test_a_broken_file_gives_the_output_beside_it_and_no_code_but_the_one_in_its_name(case: Case) -> None:
-    assert output(case) + "\n" == case.expected.read_text(encoding="utf-8")
-    codes = {problem.code for problem in problems(case.file)}
+    assert format_case_output(case) + "\n" == case.expected.read_text(encoding="utf-8")
+    codes = {problem.code for problem in find_problems(case.file)}
 
     assert case.code in codes
     assert codes - {case.code} <= ({"shadowed-row"} if case.name == "unreachable-state-2" else set())
 
 
 def test_every_code_has_a_broken_file_or_a_reason_why_not() -> None:
-    shown = {case.code for case in cases()}
+    shown = {case.code for case in list_cases()}
 
     assert shown & set(ELSEWHERE) == set()
     assert shown | set(ELSEWHERE) == {*LOADING_CODES, *FINDING_CODES}
@@ -76,15 +76,17 @@ def test_every_code_has_a_broken_file_or_a_reason_why_not() -> None:
 
 @pytest.mark.parametrize("name", MANY)
 def test_all_planted_defects_of_a_file_are_reported_at_once(name: str) -> None:
-    found = problems(FOLDER / "many" / f"{name}.yaml")
+    found = find_problems(FOLDER / "many" / f"{name}.yaml")
 
     assert [(problem.code, problem.place.line) for problem in found] == MANY[name]
 
 
 def test_no_file_of_the_folder_is_without_a_use() -> None:
-    used = {path for case in [*cases(), *cases(FOLDER / "many")] for path in (case.file, case.expected)}
+    used = {
+        path for case in [*list_cases(), *list_cases(FOLDER / "many")] for path in (case.file, case.expected)
+    }
     inside = {path.parent for path in used} - {FOLDER, FOLDER / "many"}
     unused = [path for path in FOLDER.rglob("*.*") if path not in used and path.parent not in inside]
 
     assert unused == []
-    assert {case.name for case in cases(FOLDER / "many")} == set(MANY)
+    assert {case.name for case in list_cases(FOLDER / "many")} == set(MANY)

@@ -7,7 +7,7 @@ from handrail.engine.model import ToDerived
 from handrail.engine.soundness import check_soundness
 from handrail.workflows.load import WorkflowSource, load_workflow
 from handrail.workflows.registry import BUILT_IN_REGISTRY, Registry
-from helpers.workflow_files import SOUND, loaded, text, workflow
+from helpers.workflow_files import SOUND, load_file, load_sound_workflow, read_sound_text
 
 STAGES = Registry(
     {
@@ -44,7 +44,7 @@ def test_there_are_the_sound_files_that_there_should_be() -> None:
 
 @pytest.mark.parametrize("name", [str(path.relative_to(SOUND)) for path in sorted(SOUND.rglob("*.yaml"))])
 def test_a_sound_file_has_no_problem(name: str) -> None:
-    found = loaded(SOUND / name)
+    found = load_file(SOUND / name)
 
     assert found.problems == ()
     assert found.workflow is not None
@@ -52,7 +52,7 @@ def test_a_sound_file_has_no_problem(name: str) -> None:
 
 
 def test_a_derived_state_may_have_a_closed_domain_if_every_value_is_a_state() -> None:
-    found = load_workflow(WorkflowSource("derived.yaml", text("derived.yaml")), registry=STAGES)
+    found = load_workflow(WorkflowSource("derived.yaml", read_sound_text("derived.yaml")), registry=STAGES)
 
     assert found.problems == ()
     assert found.workflow is not None
@@ -62,7 +62,7 @@ def test_a_derived_state_may_have_a_closed_domain_if_every_value_is_a_state() ->
 
 
 def test_the_skills_have_34_states_of_which_four_are_walked_through_at_once() -> None:
-    skills = workflow("skills.yaml")
+    skills = load_sound_workflow("skills.yaml")
 
     assert len(skills.states) == 34
     assert [name for name, state in skills.states.items() if state.router] == [
@@ -75,7 +75,7 @@ def test_the_skills_have_34_states_of_which_four_are_walked_through_at_once() ->
 
 
 def test_the_skills_share_one_skill_for_clearing_in_twelve_states() -> None:
-    states = workflow("skills.yaml").states
+    states = load_sound_workflow("skills.yaml").states
     clearing = [name for name, state in states.items() if state.extra.get("skill") == "collab-clear"]
 
     assert len(clearing) == 12
@@ -83,7 +83,7 @@ def test_the_skills_share_one_skill_for_clearing_in_twelve_states() -> None:
 
 
 def test_the_spells_have_their_fifteen_states_and_six_tools() -> None:
-    spells = workflow("spells.yaml")
+    spells = load_sound_workflow("spells.yaml")
 
     assert len(spells.states) == 15
     assert list(spells.tools) == ["accio", "expecto", "reparo", "reverto", "finite", "lumos"]
@@ -91,7 +91,7 @@ def test_the_spells_have_their_fifteen_states_and_six_tools() -> None:
 
 
 def test_the_star_of_the_spells_leaves_every_state_but_the_excepted() -> None:
-    (finite,) = [row for row in workflow("spells.yaml").rows if row.id == "F1"]
+    (finite,) = [row for row in load_sound_workflow("spells.yaml").rows if row.id == "F1"]
 
     assert finite.sources == (
         "GATHER_EDITING",

@@ -111,11 +111,11 @@ def test_what_is_seen_of_each_built_in_workflow_is_what_is_loaded() -> None:
         assert short.folder == workflow.folder
         assert short.words == (tuple(workflow.tools) if workflow.name == "spells" else ())
         for name, state in stays.items():
-            told = read_state(found.source.text, name, nowhere)
-            assert (told.about, told.edits) == (state.about, state.edits)
+            answer = read_state(found.source.text, name, nowhere)
+            assert (answer.about, answer.edits) == (state.about, state.edits)
             if state.brief:
                 asked = (state.brief.task, state.brief.forbidden_actions, state.brief.done_when)
-                assert (told.task, told.forbidden, told.done_when) == asked
+                assert (answer.task, answer.forbidden, answer.done_when) == asked
             seen += 1
 
     assert seen > 80

@@ -4,7 +4,7 @@ from handrail.engine.facts import Fact, Kind, Provenance, Type
 from handrail.engine.model import Archive, Authority, Describe, Write
 from handrail.workflows.load import WorkflowSource, load_workflow
 from handrail.workflows.registry import BUILT_IN_REGISTRY, DRAFTS, EFFECTS, FACTS, DraftKind, build_registry
-from helpers.workflow_files import one
+from helpers.workflow_files import require_workflow
 
 WEATHER = Fact(
     "weather.dry", Type(Kind.BOOL), Provenance.MEASURED, "it does not rain", (True, False), closed=True
@@ -118,7 +118,7 @@ def test_a_workflow_may_name_what_its_registry_holds_and_nothing_else() -> None:
         "  - {id: A2, from: A, trigger: on, to: Z}\n"
     )
 
-    assert one(load_workflow(WorkflowSource("f", written), registry=mine)).rows[0].do == (
+    assert require_workflow(load_workflow(WorkflowSource("f", written), registry=mine)).rows[0].do == (
         Write("map.svg", source="g.map"),
     )
     assert [p.code for p in load_workflow(WorkflowSource("f", written)).problems] == [

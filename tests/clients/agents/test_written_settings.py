@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.foreign_clients import ROOT, SECONDS
-from helpers.program import PROGRAM, handrail
+from helpers.program import PROGRAM, run_handrail
 
 pytestmark = pytest.mark.unmeasured
 FOLDER = ROOT / ".agents"
@@ -44,7 +44,7 @@ def said(project: Path, *words: str | Path, **env: str) -> str:
 def test_gemini_reads_the_entry_of_a_project_and_starts_the_server(tmp_path: Path) -> None:
     (tmp_path / ".gemini").mkdir()
     (tmp_path / ".gemini" / "settings.json").write_text('{\n  // mine\n  "ui": {"hideBanner": true}\n}\n')
-    assert handrail("install", "gemini", "--face", "skills", cwd=tmp_path).status == 0
+    assert run_handrail("install", "gemini", "--face", "skills", cwd=tmp_path).status == 0
 
     trusted = {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_CLI_NO_RELAUNCH": "true"}
     listed = said(tmp_path, FOLDER / "node", GEMINI, "mcp", "list", **trusted)
@@ -53,7 +53,7 @@ def test_gemini_reads_the_entry_of_a_project_and_starts_the_server(tmp_path: Pat
 
 
 def test_claude_code_reads_the_entry_of_the_user_and_starts_the_server(tmp_path: Path) -> None:
-    assert handrail("install", "claude", "--scope", "user", "--face", "skills", cwd=tmp_path).status == 0
+    assert run_handrail("install", "claude", "--scope", "user", "--face", "skills", cwd=tmp_path).status == 0
 
     listed = said(tmp_path, large(CLAUDE), "mcp", "list")
 
@@ -64,30 +64,30 @@ def test_claude_code_installs_the_plugin_with_all_its_parts_beside_the_entry_of_
     tmp_path: Path,
 ) -> None:
     claude = large(CLAUDE)
-    assert handrail("install", "claude", cwd=tmp_path).status == 0
+    assert run_handrail("install", "claude", cwd=tmp_path).status == 0
 
     said(tmp_path, claude, "plugin", "marketplace", "add", ROOT)
     said(tmp_path, claude, "plugin", "install", "handrail@handrail")
-    told = said(tmp_path, claude, "plugin", "details", "handrail")
+    answer = said(tmp_path, claude, "plugin", "details", "handrail")
     listed = said(tmp_path, claude, "mcp", "list")
 
-    assert "Skills (1)  handrail" in told
-    assert "Hooks (4)  UserPromptSubmit, SessionStart, PreToolUse, Stop" in told
-    assert "MCP servers (1)  handrail" in told
+    assert "Skills (1)  handrail" in answer
+    assert "Hooks (4)  UserPromptSubmit, SessionStart, PreToolUse, Stop" in answer
+    assert "MCP servers (1)  handrail" in answer
     assert "plugin:handrail:handrail: handrail serve - ✔ Connected" in listed
     assert f"\nhandrail: {PROGRAM} serve - ⏸ Pending approval" in listed
 
 
 @pytest.mark.parametrize("folder", [".", "plugin"])
 def test_claude_code_finds_no_fault_with_the_marketplace_and_the_plugin(folder: str, tmp_path: Path) -> None:
-    told = said(tmp_path, large(CLAUDE), "plugin", "validate", "--strict", ROOT / folder)
+    answer = said(tmp_path, large(CLAUDE), "plugin", "validate", "--strict", ROOT / folder)
 
-    assert "✔ Validation passed\n" in told
+    assert "✔ Validation passed\n" in answer
 
 
 @pytest.mark.parametrize(("words", "more"), [((), []), (("--face", "skills"), ["--face", "skills"])])
 def test_codex_reads_the_entry_of_the_user(words: tuple[str, ...], more: list[str], tmp_path: Path) -> None:
-    assert handrail("install", "codex", "--scope", "user", *words, cwd=tmp_path).status == 0
+    assert run_handrail("install", "codex", "--scope", "user", *words, cwd=tmp_path).status == 0
 
     assert _listed_by_codex(tmp_path) == {"type": "stdio", "command": str(PROGRAM), "args": ["serve", *more]}
 
@@ -96,7 +96,9 @@ def test_codex_reads_the_entry_of_a_project_that_is_trusted(tmp_path: Path, home
     (home / ".codex").mkdir()
     trust = f'[projects."{tmp_path}"]\ntrust_level = "trusted"\n'
     (home / ".codex" / "config.toml").write_text(trust)
-    assert handrail("install", "codex", "--http", "http://127.0.0.1:1/mcp/steps", cwd=tmp_path).status == 0
+    assert (
+        run_handrail("install", "codex", "--http", "http://127.0.0.1:1/mcp/steps", cwd=tmp_path).status == 0
+    )
 
     assert _listed_by_codex(tmp_path) == {"type": "streamable_http", "url": "http://127.0.0.1:1/mcp/steps"}
 

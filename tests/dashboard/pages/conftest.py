@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
-from helpers.browser import CHROMIUM, FLAGS, Pages, dashboard
-from helpers.face_runs import Faces, five
-from helpers.large_workflow import large
-from helpers.program import command
-from helpers.servers import BOUND, Place, place
+from helpers.browser import CHROMIUM, FLAGS, DashboardProcess, run_dashboard
+from helpers.face_runs import FaceRuns, play_all_faces
+from helpers.large_workflow import build_large_text
+from helpers.program import run_command
+from helpers.servers import BOUND, Place, create_place
 
 
 @pytest.fixture(scope="package")
@@ -81,20 +81,20 @@ def _forget(context: BrowserContext) -> None:
 @pytest.fixture
 def at(tmp_path: Path) -> Place:
     """A project and a store."""
-    return place(tmp_path / "place")
+    return create_place(tmp_path / "place")
 
 
 @pytest.fixture(scope="session")
-def faces(tmp_path_factory: pytest.TempPathFactory) -> Faces:
+def faces(tmp_path_factory: pytest.TempPathFactory) -> FaceRuns:
     """A store with a run of every face; no test changes it."""
-    at = place(Path(tmp_path_factory.mktemp("faces")) / "place", large=large())
-    five(at)
-    listed = command("runs", "list", "--store", at.store, "--json", cwd=at.folder).data["runs"]
-    return Faces(at, {run["face"]: run["id"] for run in listed})
+    at = create_place(Path(tmp_path_factory.mktemp("faces")) / "place", large=build_large_text())
+    play_all_faces(at)
+    listed = run_command("runs", "list", "--store", at.store, "--json", cwd=at.folder).data["runs"]
+    return FaceRuns(at, {run["face"]: run["id"] for run in listed})
 
 
 @pytest.fixture(scope="session")
-def board(faces: Faces) -> Iterator[Pages]:
+def board(faces: FaceRuns) -> Iterator[DashboardProcess]:
     """The pages over it."""
-    with dashboard(faces.at) as made:
+    with run_dashboard(faces.at) as made:
         yield made

@@ -14,16 +14,16 @@ from playwright.sync_api import BrowserContext, Page, expect
 from handrail.app.faces import StepsStatus
 from handrail.runtime.entries import EntryKind
 from handrail.runtime.system import get_login_name
-from helpers.browser import Pages, dashboard, entered, live
-from helpers.face_runs import spells
-from helpers.program import command
-from helpers.servers import Pipe, Place, note, place
+from helpers.browser import DashboardProcess, await_live_updates, open_signed_in_page, run_dashboard
+from helpers.face_runs import play_spells
+from helpers.program import run_command
+from helpers.servers import Pipe, Place, build_note_output, create_place
 
 
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
     """A place for all of these."""
-    return place(Path(tmp_path_factory.mktemp("acting")) / "place")
+    return create_place(Path(tmp_path_factory.mktemp("acting")) / "place")
 
 
 @pytest.fixture(scope="module")
@@ -34,22 +34,24 @@ def agent(at: Place) -> Iterator[Pipe]:
 
 
 @pytest.fixture(scope="module")
-def shown(at: Place, agent: Pipe) -> Iterator[Pages]:
+def shown(at: Place, agent: Pipe) -> Iterator[DashboardProcess]:
     """The pages over the same store."""
     agent.start()
-    with dashboard(at) as made:
+    with run_dashboard(at) as made:
         yield made
 
 
 @pytest.fixture
-def page(context: BrowserContext, shown: Pages) -> Page:
+def page(context: BrowserContext, shown: DashboardProcess) -> Page:
     """A page of a browser that was let in."""
-    return entered(context, shown)
+    return open_signed_in_page(context, shown)
 
 
 def told(at: Place, run: str) -> dict[str, object]:
     """A run as the command line tells it."""
-    found: dict[str, object] = command("runs", "show", run, "--store", at.store, "--json", cwd=at.folder).data
+    found: dict[str, object] = run_command(
+        "runs", "show", run, "--store", at.store, "--json", cwd=at.folder
+    ).data
     return found
 
 
@@ -62,7 +64,7 @@ def told(at: Place, run: str) -> dict[str, object]:
     ],
 )
 def test_a_run_is_ended_with_a_reason(
-    ended: tuple[str, str, str], page: Page, shown: Pages, agent: Pipe, at: Place
+    ended: tuple[str, str, str], page: Page, shown: DashboardProcess, agent: Pipe, at: Place
 ) -> None:
     action, lifecycle, says = ended
     run = agent.start(goal="To end").run
@@ -82,20 +84,22 @@ def test_a_run_is_ended_with_a_reason(
     )
 
 
-def test_who_acted_stands_in_the_journal(page: Page, shown: Pages, agent: Pipe, at: Place) -> None:
+def test_who_acted_stands_in_the_journal(page: Page, shown: DashboardProcess, agent: Pipe, at: Place) -> None:
     run = agent.start().run
     page.goto(f"{shown.url}/runs/{run}")
     page.get_by_role("button", name="Pause", exact=True).click()
     expect(page.get_by_role("heading", name="The run is paused.")).to_be_visible()
 
-    events = command("runs", "events", run, "--store", at.store, "--json", cwd=at.folder).data["events"]
+    events = run_command("runs", "events", run, "--store", at.store, "--json", cwd=at.folder).data["events"]
     data = events[-1]["data"]
 
     assert (data["by"], data["client"], data["to"]) == ("person", "board", "paused")
     assert data["principal"]
 
 
-def test_a_step_done_by_hand_meets_the_contract_of_an_agent(page: Page, shown: Pages, agent: Pipe) -> None:
+def test_a_step_done_by_hand_meets_the_contract_of_an_agent(
+    page: Page, shown: DashboardProcess, agent: Pipe
+) -> None:
     run = agent.start().run
     page.goto(f"{shown.url}/runs/{run}")
     page.get_by_role("link", name="Complete by hand").click()
@@ -108,7 +112,7 @@ def test_a_step_done_by_hand_meets_the_contract_of_an_agent(page: Page, shown: P
     page.get_by_role("button", name="Complete by hand").click()
     expect(page.get_by_role("alert")).to_contain_text("Write one JSON object")
     assert page.get_by_label("Output of one").input_value() == '{"summary": '
-    page.get_by_label("Output of one").fill(json.dumps(note(summary="By hand")))
+    page.get_by_label("Output of one").fill(json.dumps(build_note_output(summary="By hand")))
     page.get_by_role("button", name="Complete by hand").click()
 
     expect(page.get_by_role("heading", name="The run is running.")).to_be_visible()
@@ -117,7 +121,7 @@ def test_a_step_done_by_hand_meets_the_contract_of_an_agent(page: Page, shown: P
 
 
 def test_a_fork_goes_where_no_agent_could_only_once_that_is_confirmed(
-    page: Page, shown: Pages, agent: Pipe
+    page: Page, shown: DashboardProcess, agent: Pipe
 ) -> None:
     run = agent.start(goal="To fork").run
     agent.control(run, "abandon", reason="enough")
@@ -135,7 +139,9 @@ def test_a_fork_goes_where_no_agent_could_only_once_that_is_confirmed(
     page.wait_for_url(f"**/runs/{run}")
 
 
-def test_what_cannot_be_done_now_is_refused_and_nothing_moves(shown: Pages, agent: Pipe, at: Place) -> None:
+def test_what_cannot_be_done_now_is_refused_and_nothing_moves(
+    shown: DashboardProcess, agent: Pipe, at: Place
+) -> None:
     run = agent.start().run
     sent = {"Host": shown.host, "Cookie": shown.cookie(), "Origin": shown.url}
 
@@ -163,7 +169,7 @@ def test_what_cannot_be_done_now_is_refused_and_nothing_moves(shown: Pages, agen
 
 
 def test_a_comment_is_written_told_to_the_agent_and_shown_as_told(
-    page: Page, shown: Pages, agent: Pipe
+    page: Page, shown: DashboardProcess, agent: Pipe
 ) -> None:
     begun = agent.start(goal="To be talked about")
     page.goto(f"{shown.url}/runs/{begun.run}")
@@ -175,16 +181,16 @@ def test_a_comment_is_written_told_to_the_agent_and_shown_as_told(
     expect(page.locator("#acted")).to_contain_text(f"call workflow_next_step with execution_id {begun.run}")
     expect(page.locator(".said-text")).to_have_text("Use the <b>old</b> name.\nPlease.")
     expect(page.locator(".said-head")).to_contain_text("not told to the agent yet")
-    live(page)
+    await_live_updates(page)
     page.get_by_role("textbox", name="Comment").fill("Half a thought")
 
-    told = agent.go_on(begun.token)
-    assert told.reply["comments"] == [f"{get_login_name()}: Use the <b>old</b> name. Please."]
+    answer = agent.continue_run(begun.token)
+    assert answer.reply["comments"] == [f"{get_login_name()}: Use the <b>old</b> name. Please."]
     expect(page.locator(".said-head .heard")).to_contain_text("told to the agent")
     assert page.get_by_role("textbox", name="Comment").input_value() == "Half a thought"
 
 
-def test_the_history_has_comments_and_takes_them(page: Page, shown: Pages, agent: Pipe) -> None:
+def test_the_history_has_comments_and_takes_them(page: Page, shown: DashboardProcess, agent: Pipe) -> None:
     run = agent.start().run
     agent.control(run, "abandon", reason="enough")
     page.goto(f"{shown.url}/runs/{run}/history")
@@ -196,7 +202,9 @@ def test_the_history_has_comments_and_takes_them(page: Page, shown: Pages, agent
     expect(page.locator(".entry").first).to_contain_text("Why was that?")
 
 
-def test_one_that_is_too_long_is_refused_with_the_repair_and_not_cut(shown: Pages, agent: Pipe) -> None:
+def test_one_that_is_too_long_is_refused_with_the_repair_and_not_cut(
+    shown: DashboardProcess, agent: Pipe
+) -> None:
     run = agent.start().run
     sent = {"Host": shown.host, "Cookie": shown.cookie(), "Origin": shown.url}
     body = urlencode({"text": "ä" * 4001}).encode()
@@ -213,12 +221,12 @@ def test_one_that_is_too_long_is_refused_with_the_repair_and_not_cut(shown: Page
 
 def lifecycles(at: Place, *runs: str) -> list[str]:
     """How these runs stand."""
-    listed = command("runs", "list", "--store", at.store, "--json", cwd=at.folder).data["runs"]
+    listed = run_command("runs", "list", "--store", at.store, "--json", cwd=at.folder).data["runs"]
     found = {run["id"]: run["lifecycle"] for run in listed}
     return [found[run] for run in runs]
 
 
-def sent(shown: Pages, path: str, **form: object) -> tuple[int, str]:
+def sent(shown: DashboardProcess, path: str, **form: object) -> tuple[int, str]:
     """What a form is answered with."""
     body = urlencode(form, doseq=True).encode()
     headers = {"Host": shown.host, "Cookie": shown.cookie(), "Origin": shown.url}
@@ -227,11 +235,11 @@ def sent(shown: Pages, path: str, **form: object) -> tuple[int, str]:
 
 
 def test_what_was_ticked_is_confirmed_and_done_without_any_script(
-    scriptless: BrowserContext, shown: Pages, agent: Pipe, at: Place
+    scriptless: BrowserContext, shown: DashboardProcess, agent: Pipe, at: Place
 ) -> None:
     one, two, three = (agent.start(goal=f"Run {number}").run for number in range(3))
     agent.control(two, "pause")
-    page = entered(scriptless, shown, "/")
+    page = open_signed_in_page(scriptless, shown, "/")
     expect(page.get_by_role("form", name="What to do to the chosen runs")).to_be_hidden()
     for run in (one, two, three):
         page.locator(f"#run-{run} .pick").check()
@@ -258,13 +266,13 @@ def test_what_was_ticked_is_confirmed_and_done_without_any_script(
 
 
 def test_ticks_stay_while_runs_move_and_all_are_ticked_at_once(
-    context: BrowserContext, shown: Pages, agent: Pipe
+    context: BrowserContext, shown: DashboardProcess, agent: Pipe
 ) -> None:
     begun = agent.start(goal="It moves")
-    page = entered(context, shown, "/")
-    live(page)
+    page = open_signed_in_page(context, shown, "/")
+    await_live_updates(page)
     page.locator(f"#run-{begun.run} .pick").check()
-    agent.go_on(begun.token)
+    agent.continue_run(begun.token)
     expect(page.locator(f"#run-{begun.run} .c-state")).to_have_text("two")
     expect(page.locator(f"#run-{begun.run} .pick")).to_be_checked()
     page.get_by_label("Choose every run of this page").check()
@@ -276,9 +284,13 @@ def test_ticks_stay_while_runs_move_and_all_are_ticked_at_once(
     expect(page.get_by_label("Choose every run of this page")).not_to_be_checked()
 
 
-def test_what_cannot_be_done_is_said_for_each_with_the_reason(shown: Pages, agent: Pipe, at: Place) -> None:
-    spells(at)
-    listed = command("runs", "list", "--face", "spells", "--store", at.store, "--json", cwd=at.folder).data
+def test_what_cannot_be_done_is_said_for_each_with_the_reason(
+    shown: DashboardProcess, agent: Pipe, at: Place
+) -> None:
+    play_spells(at)
+    listed = run_command(
+        "runs", "list", "--face", "spells", "--store", at.store, "--json", cwd=at.folder
+    ).data
     elsewhere = listed["runs"][0]["id"]
     over, open_ = agent.start(goal="Over").run, agent.start(goal="Open").run
     agent.control(over, "abandon", reason="enough")
@@ -295,7 +307,7 @@ def test_what_cannot_be_done_is_said_for_each_with_the_reason(shown: Pages, agen
     assert lifecycles(at, over, open_) == ["abandoned", "abandoned"]
 
 
-def test_what_is_no_form_of_the_overview_is_turned_away(shown: Pages) -> None:
+def test_what_is_no_form_of_the_overview_is_turned_away(shown: DashboardProcess) -> None:
     assert "No run was chosen." in sent(shown, "/bulk", action="pause")[1]
     assert sent(shown, "/bulk", action="fork", run="x")[0] == 404
     assert sent(shown, "/bulk/nothing", run="x")[0] == 404

@@ -2,15 +2,15 @@
 
 from playwright.sync_api import BrowserContext, expect
 
-from helpers.browser import Pages, entered
-from helpers.face_runs import SESSION, Faces
-from helpers.program import command
+from helpers.browser import DashboardProcess, open_signed_in_page
+from helpers.face_runs import SESSION, FaceRuns
+from helpers.program import run_command
 
 
 def test_the_page_of_a_run_in_files_says_which_words_move_it_now(
-    context: BrowserContext, board: Pages, faces: Faces
+    context: BrowserContext, board: DashboardProcess, faces: FaceRuns
 ) -> None:
-    page = entered(context, board, f"/runs/{faces.runs['spells']}")
+    page = open_signed_in_page(context, board, f"/runs/{faces.runs['spells']}")
     now = page.locator("#now")
 
     expect(now).to_contain_text("It is kept in files, and moves by what you say to the agent")
@@ -22,12 +22,12 @@ def test_the_page_of_a_run_in_files_says_which_words_move_it_now(
 
 
 def test_the_command_that_a_page_names_shows_how_the_run_stands(
-    context: BrowserContext, board: Pages, faces: Faces
+    context: BrowserContext, board: DashboardProcess, faces: FaceRuns
 ) -> None:
     for face, says in (("skills", SESSION), ("planner", "whistle when the water boils")):
-        page = entered(context, board, f"/runs/{faces.runs[face]}")
+        page = open_signed_in_page(context, board, f"/runs/{faces.runs[face]}")
         typed = page.locator("#now .copy code").last.inner_text()
-        said = command(*typed.removeprefix("handrail ").split(), cwd=faces.at.folder)
+        said = run_command(*typed.removeprefix("handrail ").split(), cwd=faces.at.folder)
 
         assert (said.status, says in said.out) == (0, True), typed
         page.close()

@@ -25,8 +25,8 @@ from handrail.runtime.ports.queries import RunRow
 from handrail.runtime.records import Turn
 from handrail.stores.sql.queries import SqlRunQueries
 from handrail.stores.sql.sqlite import SqliteDatabase
-from helpers.cleanup import kept
-from helpers.history import PROJECT, History, history
+from helpers.cleanup import close_later
+from helpers.history import PROJECT, History, create_history
 
 KEY: Final = Fernet.generate_key()
 
@@ -71,7 +71,7 @@ def client(opened: App) -> Iterator[tuple[TestClient, Dashboards]]:
 
 @pytest.fixture
 def past(tmp_path: Path) -> History:
-    return history(tmp_path / "handrail.db")
+    return create_history(tmp_path / "handrail.db")
 
 
 def _failing(opened: App, how: type[Failing]) -> App:
@@ -112,7 +112,7 @@ def test_a_fake_store_that_is_busy_keeps_none_of_several_back(past: History) -> 
 
 @pytest.mark.parametrize("path", ["/runs/x", "/runs/x/history", "/runs/x/do/pause"])
 def test_of_a_bug_a_person_sees_that_there_was_one_and_nothing_of_it(past: History, path: str) -> None:
-    database = kept(SqliteDatabase(past.path))
+    database = close_later(SqliteDatabase(past.path))
     with open_app(past.path) as opened:
         opened.runs = Buggy(database)
         with client(opened) as (person, _):

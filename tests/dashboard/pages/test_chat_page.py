@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import BrowserContext, Frame, FrameLocator, Page, expect
 
 from helpers import face_runs
-from helpers.hostile_texts import Watched, strings
-from helpers.repositories import made
-from helpers.servers import TOOL, Place, Showing, place, until
+from helpers.hostile_texts import WatchedPage, list_hostile_texts
+from helpers.repositories import create_repository
+from helpers.servers import TOOL, PageShowingPipe, Place, create_place, wait_until
 
 HOST: Final = Path(__file__).with_name("host.html")
 SCHEMA: Final = Path(".node/node_modules/@modelcontextprotocol/ext-apps/dist/src/generated/schema.json")
@@ -21,15 +21,15 @@ SCHEMA: Final = Path(".node/node_modules/@modelcontextprotocol/ext-apps/dist/src
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
     """A store with a run of every face that has a plan, and one of steps."""
-    made_at = place(Path(tmp_path_factory.mktemp("app")) / "place")
-    made("git", made_at.project, made_at.folder / "home")
+    made_at = create_place(Path(tmp_path_factory.mktemp("app")) / "place")
+    create_repository("git", made_at.project, made_at.folder / "home")
     return made_at
 
 
 @pytest.fixture(scope="module")
 def html(at: Place) -> str:
     """The page."""
-    with Showing(at) as agent:
+    with PageShowingPipe(at) as agent:
         (read,) = agent.ask("resources/read", {"uri": "ui://handrail/run"})["result"]["contents"]
     return str(read["text"])
 
@@ -38,7 +38,7 @@ class Host:
     """A host with the page in it, of which everything is noted that it must not do."""
 
     def __init__(self, page: Page, html: str, theme: str = "") -> None:
-        self.watched = Watched(page, "data:")
+        self.watched = WatchedPage(page, "data:")
         self.page = page
         page.set_content(HOST.read_text("utf-8"))
         page.evaluate("([html, theme]) => embed(html, theme)", [html, theme])
@@ -67,14 +67,14 @@ def host(context: BrowserContext, html: str) -> Host:
     return Host(context.new_page(), html)
 
 
-def called(agent: Showing, tool: str, **arguments: object) -> dict[str, Any]:
+def called(agent: PageShowingPipe, tool: str, **arguments: object) -> dict[str, Any]:
     """What a tool answers, as it goes to a host."""
     result: dict[str, Any] = agent.ask("tools/call", {"name": tool, "arguments": arguments})["result"]
     return result
 
 
 def test_the_page_shows_where_a_run_of_steps_stands_and_moves_with_it(host: Host, at: Place) -> None:
-    with Showing(at) as agent:
+    with PageShowingPipe(at) as agent:
         begun = called(agent, TOOL, template_name="walk", goal="Walk to the end")
         page = host.hand(begun)
         expect(page.locator("h1")).to_have_text("Walk to the end")
@@ -83,16 +83,16 @@ def test_the_page_shows_where_a_run_of_steps_stands_and_moves_with_it(host: Host
         expect(page.locator("#far")).to_be_hidden()
         assert page.locator("#text").text_content() == begun["content"][0]["text"]
 
-        told = agent.go_on(begun["structuredContent"]["new_step_token"])
-        page = host.hand(called(agent, TOOL, execution_id=told.run))
+        answer = agent.continue_run(begun["structuredContent"]["new_step_token"])
+        page = host.hand(called(agent, TOOL, execution_id=answer.run))
         expect(page.locator("[aria-current] > text")).to_have_text("two")
         expect(page.locator(".visited > text")).to_have_text("one")
     assert host.watched.bad == []
 
 
 def test_the_page_shows_how_far_the_criteria_of_a_task_are_met(host: Host, at: Place) -> None:
-    face_runs.spells(at)
-    with Showing(at, "--face", "spells") as agent:
+    face_runs.play_spells(at)
+    with PageShowingPipe(at, "--face", "spells") as agent:
         page = host.hand(called(agent, "lumos"))
 
     expect(page.locator("#about")).to_have_text("spells · Running · ACHIEVE_TASK_EXECUTED")
@@ -103,8 +103,8 @@ def test_the_page_shows_how_far_the_criteria_of_a_task_are_met(host: Host, at: P
 
 
 def test_the_page_shows_how_many_tasks_of_a_session_are_done(host: Host, at: Place) -> None:
-    face_runs.skills(at)
-    with Showing(at, "--face", "skills") as agent:
+    face_runs.play_skills(at)
+    with PageShowingPipe(at, "--face", "skills") as agent:
         page = host.hand(called(agent, "session_status", project=str(at.project), session=face_runs.SESSION))
 
     expect(page.locator("h1")).to_have_text("sorting")
@@ -114,8 +114,8 @@ def test_the_page_shows_how_many_tasks_of_a_session_are_done(host: Host, at: Pla
 
 
 def test_the_page_shows_how_many_tasks_of_a_plan_are_ticked(host: Host, at: Place) -> None:
-    face_runs.planner(at)
-    with Showing(at, "--face", "planner") as agent:
+    face_runs.play_planner(at)
+    with PageShowingPipe(at, "--face", "planner") as agent:
         page = host.hand(called(agent, "gather_requirements"))
 
     expect(page.locator("#progress")).to_have_text("5 of 7 done")
@@ -124,10 +124,10 @@ def test_the_page_shows_how_many_tasks_of_a_plan_are_ticked(host: Host, at: Plac
 
 
 def test_the_page_shows_how_many_tasks_of_a_commit_are_ticked(host: Host, at: Place) -> None:
-    second = place(at.folder / "second")
-    made("git", second.project, second.folder / "home")
-    face_runs.commits(second, at)
-    with Showing(second, "--face", "commits", "--store", str(at.store)) as agent:
+    second = create_place(at.folder / "second")
+    create_repository("git", second.project, second.folder / "home")
+    face_runs.play_commits(second, at)
+    with PageShowingPipe(second, "--face", "commits", "--store", str(at.store)) as agent:
         page = host.hand(called(agent, "get_plan"))
 
     expect(page.locator("#progress")).to_have_text("2 of 3 done")
@@ -185,8 +185,8 @@ def test_without_a_picture_the_page_shows_the_words(host: Host) -> None:
 
 
 def test_hostile_texts_of_a_run_stand_on_the_page_as_text(host: Host, at: Place) -> None:
-    texts = [one for one in strings() if one.isprintable()][::3]
-    with Showing(at) as agent:
+    texts = [one for one in list_hostile_texts() if one.isprintable()][::3]
+    with PageShowingPipe(at) as agent:
         for text in texts:
             page = host.hand(called(agent, TOOL, template_name="walk", goal=text))
             assert page.locator("h1").evaluate("(one) => one.textContent") == text
@@ -214,7 +214,7 @@ def test_a_hostile_picture_is_only_shapes_and_words(host: Host) -> None:
     )
     host.hand({"content": [], "_meta": {"handrail/stands": {**stands, "svg": "<svg>"}}})
     expect(page.locator("#picture svg")).to_have_count(0)
-    until(lambda: [*host.said, *host.watched.bad] != host.said, "the picture's style to be refused")
+    wait_until(lambda: [*host.said, *host.watched.bad] != host.said, "the picture's style to be refused")
     refused = ("console Applying inline style violates", "console Executing inline event handler violates")
     assert [one for one in host.watched.bad if not one.startswith(refused)] == []
 

@@ -8,9 +8,9 @@ from typing import Final
 import pytest
 from playwright.sync_api import BrowserContext
 
-from helpers.browser import Pages, dashboard, entered, live
-from helpers.hostile_texts import Watched, strings
-from helpers.servers import Pipe, Place, note, place
+from helpers.browser import DashboardProcess, await_live_updates, open_signed_in_page, run_dashboard
+from helpers.hostile_texts import WatchedPage, list_hostile_texts
+from helpers.servers import Pipe, Place, build_note_output, create_place
 
 pytestmark = pytest.mark.unmeasured
 
@@ -25,7 +25,7 @@ TABS: Final = (
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
     """A place for all of these."""
-    return place(Path(tmp_path_factory.mktemp("hostile")) / "place")
+    return create_place(Path(tmp_path_factory.mktemp("hostile")) / "place")
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +33,12 @@ def runs(at: Place) -> list[tuple[str, str]]:
     """A run for each text, which has it in every field that an agent can write, and its id."""
     found = []
     with Pipe(at) as agent:
-        for text in strings():
+        for text in list_hostile_texts():
             begun = agent.start(goal=text, metadata={"who": text}, inputs={"what": text})
-            kept = [{"type": "note", "title": text, "content": text, "description": text}]
-            done = note(summary=text, artifacts=kept, references=[text], decisions=[text])
-            told = agent.go_on(begun.token, **done)
-            assert not told.failed, (text, told.text)
+            stored = [{"type": "note", "title": text, "content": text, "description": text}]
+            done = build_note_output(summary=text, artifacts=stored, references=[text], decisions=[text])
+            answer = agent.continue_run(begun.token, **done)
+            assert not answer.failed, (text, answer.text)
             agent.control(begun.run, text, reason=text)
             agent.control(begun.run, "pause", reason=text)
             found.append((text, begun.run))
@@ -46,25 +46,25 @@ def runs(at: Place) -> list[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def shown(at: Place, runs: list[tuple[str, str]]) -> Iterator[Pages]:
+def shown(at: Place, runs: list[tuple[str, str]]) -> Iterator[DashboardProcess]:
     """The pages that show them."""
     assert runs
-    with dashboard(at) as made:
+    with run_dashboard(at) as made:
         yield made
 
 
 def test_there_are_enough_texts() -> None:
-    assert len(strings()) >= 120
-    assert len(set(strings())) == len(strings())
+    assert len(list_hostile_texts()) >= 120
+    assert len(set(list_hostile_texts())) == len(list_hostile_texts())
 
 
 def test_hostile_texts_stand_on_every_page_as_text(
     context: BrowserContext,
-    shown: Pages,
+    shown: DashboardProcess,
     runs: list[tuple[str, str]],
     record_property: Callable[[str, object], None],
 ) -> None:
-    watched = Watched(entered(context, shown, "/"), shown.url)
+    watched = WatchedPage(open_signed_in_page(context, shown, "/"), shown.url)
     page, points = watched.page, 0
     odd = (Path(__file__).parent / "odd.js").read_text("utf-8")
     for text, run in runs:
@@ -78,7 +78,7 @@ def test_hostile_texts_stand_on_every_page_as_text(
         "/?q=%3Cscript%3E&agent=%22%3E%3Cimg+src%3Dx%3E",
     ):
         page.goto(shown.url + path)
-        live(page)
+        await_live_updates(page)
         points += 1
 
     record_property("points", points)
@@ -89,11 +89,11 @@ def test_hostile_texts_stand_on_every_page_as_text(
 
 @pytest.mark.parametrize("number", [0, 20, 60, 100])
 def test_hostile_texts_are_read_as_they_were_written(
-    number: int, context: BrowserContext, shown: Pages, runs: list[tuple[str, str]]
+    number: int, context: BrowserContext, shown: DashboardProcess, runs: list[tuple[str, str]]
 ) -> None:
     text, run = runs[number]
-    watched = Watched(entered(context, shown, f"/runs/{run}"), shown.url)
-    live(watched.page)
+    watched = WatchedPage(open_signed_in_page(context, shown, f"/runs/{run}"), shown.url)
+    await_live_updates(watched.page)
 
     assert watched.page.get_by_role("heading", level=1).inner_text() == text
     watched.page.goto(f"{shown.url}/runs/{run}/artifacts?n=1&raw=1")
@@ -102,10 +102,10 @@ def test_hostile_texts_are_read_as_they_were_written(
 
 
 def test_what_is_hidden_in_a_text_is_written_out(
-    context: BrowserContext, shown: Pages, runs: list[tuple[str, str]]
+    context: BrowserContext, shown: DashboardProcess, runs: list[tuple[str, str]]
 ) -> None:
     run = dict(runs)["\u202egnp.exe"]
-    page = entered(context, shown, f"/runs/{run}")
+    page = open_signed_in_page(context, shown, f"/runs/{run}")
 
     assert page.get_by_role("heading", level=1).inner_text() == "\\u{202e}gnp.exe"
     assert json.dumps(page.title()).startswith('"\\\\u{202e}gnp.exe')

@@ -14,11 +14,11 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from handrail.app.insights import TABLE_NAMES
-from helpers.browser import Pages, dashboard, entered
-from helpers.history import lived, played
-from helpers.hostile_texts import Watched
+from helpers.browser import DashboardProcess, open_signed_in_page, run_dashboard
+from helpers.history import open_sample_store, play_lifecycles
+from helpers.hostile_texts import WatchedPage
 from helpers.printed_queries import PRINTED
-from helpers.servers import Place, place
+from helpers.servers import Place, create_place
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 Asked: TypeAlias = tuple[str, str, str, tuple[str, ...]]
@@ -52,26 +52,26 @@ COMPLETED: Final = frozenset({"average_duration", "average_days", "step_days"})
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
     """A store with runs of every lifecycle: of three weeks, three days and an hour ago."""
-    made = place(Path(tmp_path_factory.mktemp("insights")) / "place")
+    made = create_place(Path(tmp_path_factory.mktemp("insights")) / "place")
     made.store.parent.mkdir(mode=0o700)
-    with played(made.store) as play:
+    with open_sample_store(made.store) as play:
         for ago in (timedelta(days=21), timedelta(days=3), timedelta(hours=3)):
             play.clock.at = datetime.now(UTC) - ago
-            lived(play)
+            play_lifecycles(play)
     return made
 
 
 @pytest.fixture(scope="module")
-def shown(at: Place) -> Iterator[Pages]:
+def shown(at: Place) -> Iterator[DashboardProcess]:
     """The pages over it."""
-    with dashboard(at) as made:
+    with run_dashboard(at) as made:
         yield made
 
 
 @pytest.fixture
-def page(context: BrowserContext, shown: Pages) -> Page:
+def page(context: BrowserContext, shown: DashboardProcess) -> Page:
     """A page of a browser that was let in."""
-    return entered(context, shown)
+    return open_signed_in_page(context, shown)
 
 
 def path(asked: Asked, **more: str) -> str:
@@ -143,7 +143,7 @@ def _numbers(row: tuple[Any, ...]) -> list[float]:
 
 @pytest.mark.parametrize("form", [as_shown, as_csv, as_json])
 def test_every_number_agrees_with_the_sql_of_the_source(
-    form: Callable[[Page, str, Asked], list[dict[str, Any]]], page: Page, shown: Pages, at: Place
+    form: Callable[[Page, str, Asked], list[dict[str, Any]]], page: Page, shown: DashboardProcess, at: Place
 ) -> None:
     for name, asked in AGREED.items():
         ours, theirs = told(name, form(page, shown.url, asked)), queried(at, name)
@@ -164,7 +164,7 @@ def test_each_query_that_tells_how_runs_go_is_held(at: Place) -> None:
     ]
 
 
-def test_each_dashboard_has_its_charts_and_every_table(page: Page, shown: Pages) -> None:
+def test_each_dashboard_has_its_charts_and_every_table(page: Page, shown: DashboardProcess) -> None:
     found: list[str | None] = []
     errors: list[str] = []
     page.on("console", lambda message: errors.append(message.text))
@@ -182,9 +182,9 @@ def test_each_dashboard_has_its_charts_and_every_table(page: Page, shown: Pages)
 
 
 def test_the_time_stands_in_the_url_and_is_chosen_without_javascript(
-    scriptless: BrowserContext, shown: Pages
+    scriptless: BrowserContext, shown: DashboardProcess
 ) -> None:
-    page = entered(scriptless, shown, "/insights/activity")
+    page = open_signed_in_page(scriptless, shown, "/insights/activity")
     expect(page.locator(".ranges [aria-current]")).to_have_text("7 days")
     started = "table[data-table=days] td.num"
     week = page.locator(started).all_text_contents()
@@ -201,7 +201,7 @@ def test_the_time_stands_in_the_url_and_is_chosen_without_javascript(
     page.wait_for_url("**/insights/telemetry?range=all")
 
 
-def test_what_is_not_there_is_told(page: Page, shown: Pages) -> None:
+def test_what_is_not_there_is_told(page: Page, shown: DashboardProcess) -> None:
     for wrong in ("/nothing", "/steps?as=xml", "/steps?as=csv", "/steps?as=csv&table=kinds", "/a/b"):
         assert page.request.get(f"{shown.url}/insights{wrong}").status == 404, wrong
     page.goto(f"{shown.url}/insights?range=never")
@@ -210,7 +210,7 @@ def test_what_is_not_there_is_told(page: Page, shown: Pages) -> None:
     expect(page.locator(".ranges [aria-current]")).to_have_text("7 days")
 
 
-def test_words_lead_to_the_runs_they_tell_of(page: Page, shown: Pages) -> None:
+def test_words_lead_to_the_runs_they_tell_of(page: Page, shown: DashboardProcess) -> None:
     page.goto(f"{shown.url}/insights")
     page.locator("#lifecycles summary").click()
     page.locator("#lifecycles").get_by_role("link", name="failed").click()
@@ -220,12 +220,12 @@ def test_words_lead_to_the_runs_they_tell_of(page: Page, shown: Pages) -> None:
 
 
 def test_a_time_without_anything_says_what_to_do(at: Place, context: BrowserContext) -> None:
-    other = place(at.folder / "past")
+    other = create_place(at.folder / "past")
     other.store.parent.mkdir(mode=0o700)
-    with played(other.store) as play:
+    with open_sample_store(other.store) as play:
         play.start("Long ago")
-    with dashboard(other) as pages:
-        page = entered(context, pages, "/insights/telemetry?range=24h")
+    with run_dashboard(other) as pages:
+        page = open_signed_in_page(context, pages, "/insights/telemetry?range=24h")
 
         expect(page.locator("#kinds .nothing")).to_have_text(
             "Nothing happened in this time. Choose a longer one above."
@@ -237,9 +237,9 @@ def test_a_time_without_anything_says_what_to_do(at: Place, context: BrowserCont
 
 
 def test_without_a_run_the_page_says_how_to_start_one(at: Place, context: BrowserContext) -> None:
-    other = place(at.folder / "empty")
-    with dashboard(other) as pages:
-        page = entered(context, pages, "/insights")
+    other = create_place(at.folder / "empty")
+    with run_dashboard(other) as pages:
+        page = open_signed_in_page(context, pages, "/insights")
 
         expect(page.get_by_role("heading", name="Nothing to measure yet")).to_be_visible()
         expect(page.locator(".empty code")).to_have_text("claude mcp add handrail -- handrail serve")
@@ -250,9 +250,9 @@ HOSTILE: Final = ("<img src=x onerror=alert(1)>", '=cmd|"/c calc"!A1', "\u202egn
 
 
 def test_hostile_names_stand_in_charts_and_tables_as_text(at: Place, context: BrowserContext) -> None:
-    other = place(at.folder / "hostile")
+    other = create_place(at.folder / "hostile")
     other.store.parent.mkdir(mode=0o700)
-    with played(other.store) as play:
+    with open_sample_store(other.store) as play:
         play.clock.at = datetime.now(UTC) - timedelta(hours=5)
         for number_, name in enumerate(HOSTILE, start=1):
             run = play.start("")
@@ -260,8 +260,8 @@ def test_hostile_names_stand_in_charts_and_tables_as_text(at: Place, context: Br
             play.send(run, "abandon", note=name)
             with play.database.transaction() as execute:
                 execute("UPDATE runs SET workflow_name = ? WHERE k = ?", (name, number_))
-    with dashboard(other) as pages:
-        watched = Watched(entered(context, pages), pages.url)
+    with run_dashboard(other) as pages:
+        watched = WatchedPage(open_signed_in_page(context, pages), pages.url)
         page = watched.page
         for board in ("workflows", "steps", "telemetry", "activity"):
             page.goto(f"{pages.url}/insights/{board}")

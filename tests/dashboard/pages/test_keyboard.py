@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from helpers.browser import Pages, dashboard, entered, live
-from helpers.history import history
-from helpers.servers import place
+from helpers.browser import DashboardProcess, await_live_updates, open_signed_in_page, run_dashboard
+from helpers.history import create_history
+from helpers.servers import create_place
 
 PATHS = (
     "/",
@@ -22,19 +22,19 @@ PATHS = (
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DashboardProcess]:
     """A dashboard over a store with a past."""
-    at = place(Path(tmp_path_factory.mktemp("keys")) / "place")
+    at = create_place(Path(tmp_path_factory.mktemp("keys")) / "place")
     at.store.parent.mkdir(mode=0o700)
-    history(at.store)
-    with dashboard(at) as made:
+    create_history(at.store)
+    with run_dashboard(at) as made:
         yield made
 
 
 @pytest.fixture
-def page(context: BrowserContext, shown: Pages) -> Page:
+def page(context: BrowserContext, shown: DashboardProcess) -> Page:
     """A page of a browser that was let in."""
-    return entered(context, shown, "/")
+    return open_signed_in_page(context, shown, "/")
 
 
 def test_runs_are_chosen_opened_and_left_by_keys(page: Page) -> None:
@@ -49,7 +49,7 @@ def test_runs_are_chosen_opened_and_left_by_keys(page: Page) -> None:
 
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("To be diverged")
-    live(page)
+    await_live_updates(page)
     page.keyboard.press("Escape")
     expect(page.get_by_role("heading", name="All runs")).to_be_visible()
 
@@ -78,7 +78,7 @@ def test_the_first_tab_leads_past_the_bar(page: Page) -> None:
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
 
 
-def test_whatever_is_chosen_is_seen_to_be(page: Page, shown: Pages) -> None:
+def test_whatever_is_chosen_is_seen_to_be(page: Page, shown: DashboardProcess) -> None:
     page.goto(f"{shown.url}/runs/00000001-0000-4000-8000-000000000000")
     for _ in range(12):
         page.keyboard.press("Tab")
@@ -88,9 +88,9 @@ def test_whatever_is_chosen_is_seen_to_be(page: Page, shown: Pages) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_no_page_is_wider_than_a_phone_and_every_field_has_a_name(
-    path: str, context: BrowserContext, shown: Pages
+    path: str, context: BrowserContext, shown: DashboardProcess
 ) -> None:
-    page = entered(context, shown)
+    page = open_signed_in_page(context, shown)
     page.set_viewport_size({"width": 360, "height": 740})
     page.emulate_media(reduced_motion="reduce")
     page.goto(shown.url + path)

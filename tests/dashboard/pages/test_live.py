@@ -11,22 +11,22 @@ from websockets.sync.client import ClientConnection, connect
 
 from handrail.app.faces import StepsStatus
 from handrail.engine.refusals import RefusalCode
-from helpers.browser import LIVE, Pages, dashboard, entered, live
+from helpers.browser import LIVE, DashboardProcess, await_live_updates, open_signed_in_page, run_dashboard
 from helpers.servers import BOUND, Pipe, Place
 
 
 def test_a_tool_call_in_another_process_changes_the_open_page_without_a_reload(
     at: Place, context: BrowserContext
 ) -> None:
-    with Pipe(at) as agent, dashboard(at) as pages:
+    with Pipe(at) as agent, run_dashboard(at) as pages:
         first = agent.start(goal="Walk to the lake")
-        page = entered(context, pages, "/")
+        page = open_signed_in_page(context, pages, "/")
         row = page.locator(f"#run-{first.run}")
         expect(row.locator(".c-state")).to_have_text("one")
-        live(page)
+        await_live_updates(page)
         page.evaluate("window.kept = 'here'")
 
-        agent.go_on(first.token)
+        agent.continue_run(first.token)
         expect(row.locator(".c-state")).to_have_text("two")
         other = agent.start(goal="Another one")
         expect(page.locator(f"#run-{other.run} .title")).to_have_text("Another one")
@@ -38,25 +38,25 @@ def test_a_tool_call_in_another_process_changes_the_open_page_without_a_reload(
 def test_over_postgresql_a_call_of_another_process_changes_the_open_page_too(
     at: Place, database: str, context: BrowserContext
 ) -> None:
-    with Pipe(at, "--store", database) as agent, dashboard(at, "--store", database) as pages:
+    with Pipe(at, "--store", database) as agent, run_dashboard(at, "--store", database) as pages:
         first = agent.start(goal="Walk to the lake")
-        page = entered(context, pages, f"/runs/{first.run}")
-        live(page)
+        page = open_signed_in_page(context, pages, f"/runs/{first.run}")
+        await_live_updates(page)
         page.evaluate("window.kept = 'here'")
 
-        second = agent.go_on(first.token)
+        second = agent.continue_run(first.token)
         expect(page.locator(".step.is-running .step-name")).to_have_text("two")
         page.get_by_role("button", name="Pause", exact=True).click()
         expect(page.get_by_role("heading", name="The run is paused.")).to_be_visible()
 
-        assert agent.go_on(second.token).code == RefusalCode.NOT_RUNNING
+        assert agent.continue_run(second.token).code == RefusalCode.NOT_RUNNING
 
 
 def test_what_happened_while_a_page_was_on_its_way_is_not_missed(at: Place, context: BrowserContext) -> None:
-    with Pipe(at) as agent, dashboard(at) as pages:
+    with Pipe(at) as agent, run_dashboard(at) as pages:
         first = agent.start(goal="Walk to the lake")
-        page = entered(context, pages)
-        page.route("**/static/live.js", lambda route: (agent.go_on(first.token), route.continue_()))
+        page = open_signed_in_page(context, pages)
+        page.route("**/static/live.js", lambda route: (agent.continue_run(first.token), route.continue_()))
         page.goto(f"{pages.url}/runs/{first.run}")
 
         expect(page.locator(".step.is-running .step-name")).to_have_text("two")
@@ -65,18 +65,18 @@ def test_what_happened_while_a_page_was_on_its_way_is_not_missed(at: Place, cont
 def test_the_tabs_of_a_run_are_live_and_keep_what_somebody_has_opened(
     at: Place, context: BrowserContext
 ) -> None:
-    with Pipe(at) as agent, dashboard(at) as pages:
+    with Pipe(at) as agent, run_dashboard(at) as pages:
         first = agent.start(goal="Walk to the lake")
-        history = entered(context, pages, f"/runs/{first.run}/history")
+        history = open_signed_in_page(context, pages, f"/runs/{first.run}/history")
         artifacts = context.new_page()
         artifacts.goto(f"{pages.url}/runs/{first.run}/artifacts")
-        live(history)
-        live(artifacts)
+        await_live_updates(history)
+        await_live_updates(artifacts)
         history.locator(".entry summary").last.click()
         opened = history.locator(".entry details[open]")
         expect(opened).to_have_count(1)
 
-        agent.go_on(first.token)
+        agent.continue_run(first.token)
 
         expect(history.locator(".entry b").first).to_have_text("Step opened")
         expect(history.locator(".entry code").first).to_have_text("two")
@@ -85,15 +85,15 @@ def test_the_tabs_of_a_run_are_live_and_keep_what_somebody_has_opened(
 
 
 def test_a_run_that_is_paused_on_its_page_is_paused_for_its_agent(at: Place, context: BrowserContext) -> None:
-    with Pipe(at) as agent, dashboard(at) as pages:
+    with Pipe(at) as agent, run_dashboard(at) as pages:
         first = agent.start(goal="Walk to the lake")
-        page = entered(context, pages, f"/runs/{first.run}")
+        page = open_signed_in_page(context, pages, f"/runs/{first.run}")
 
         page.get_by_role("button", name="Pause", exact=True).click()
         expect(page.get_by_role("heading", name="The run is paused.")).to_be_visible()
-        told = agent.go_on(first.token)
+        answer = agent.continue_run(first.token)
 
-        assert (told.failed, told.code) == (True, RefusalCode.NOT_RUNNING)
+        assert (answer.failed, answer.code) == (True, RefusalCode.NOT_RUNNING)
         page.get_by_role("button", name="Resume", exact=True).click()
         expect(page.get_by_role("heading", name="The run is running.")).to_be_visible()
         expect(page.locator("#acted code")).to_have_text(
@@ -103,16 +103,16 @@ def test_a_run_that_is_paused_on_its_page_is_paused_for_its_agent(at: Place, con
 
 
 def test_updates_wait_while_a_person_has_paused_them(at: Place, context: BrowserContext) -> None:
-    with Pipe(at) as agent, dashboard(at) as pages:
+    with Pipe(at) as agent, run_dashboard(at) as pages:
         first = agent.start(goal="Walk to the lake")
-        page = entered(context, pages, "/")
-        other = entered(context, pages, "/")
-        live(page)
-        live(other)
+        page = open_signed_in_page(context, pages, "/")
+        other = open_signed_in_page(context, pages, "/")
+        await_live_updates(page)
+        await_live_updates(other)
         page.get_by_role("button", name="Pause updates").click()
         expect(page.locator(".live [data-word]")).to_have_text("Paused")
 
-        agent.go_on(first.token)
+        agent.continue_run(first.token)
         expect(other.locator(f"#run-{first.run} .c-state")).to_have_text("two")
         assert page.locator(f"#run-{first.run} .c-state").inner_text() == "one"
 
@@ -121,14 +121,14 @@ def test_updates_wait_while_a_person_has_paused_them(at: Place, context: Browser
 
 
 def test_a_page_says_that_it_reconnects_and_shows_what_it_missed(at: Place, context: BrowserContext) -> None:
-    with Pipe(at) as agent, dashboard(at) as pages:
+    with Pipe(at) as agent, run_dashboard(at) as pages:
         first = agent.start(goal="Walk to the lake")
-        page = entered(context, pages, "/")
-        live(page)
+        page = open_signed_in_page(context, pages, "/")
+        await_live_updates(page)
         context.set_offline(offline=True)
         page.evaluate("document.querySelector('.live').dataset.state = 'unknown'")
         context.set_offline(offline=False)
-        agent.go_on(first.token)
+        agent.continue_run(first.token)
         expect(page.locator(f"#run-{first.run} .c-state")).to_have_text("two")
 
         assert pages.end() == 0
@@ -138,15 +138,15 @@ def test_a_page_says_that_it_reconnects_and_shows_what_it_missed(at: Place, cont
 def test_a_browser_whose_sockets_are_blocked_gets_the_same_by_events(
     at: Place, apart: BrowserContext
 ) -> None:
-    with Pipe(at) as agent, dashboard(at) as pages:
+    with Pipe(at) as agent, run_dashboard(at) as pages:
         first = agent.start(goal="Walk to the lake")
         apart.add_init_script(
             "window.WebSocket = class { constructor() { setTimeout(() => this.onclose()); } }"
         )
-        page = entered(apart, pages, "/")
+        page = open_signed_in_page(apart, pages, "/")
         expect(page.locator(LIVE)).to_be_visible()
 
-        agent.go_on(first.token)
+        agent.continue_run(first.token)
 
         expect(page.locator(f"#run-{first.run} .c-state")).to_have_text("two")
 
@@ -155,7 +155,7 @@ def test_a_browser_whose_sockets_are_blocked_gets_the_same_by_events(
 
 
 @contextmanager
-def socket(pages: Pages, cookie: str, since: str = "") -> Iterator[ClientConnection]:
+def socket(pages: DashboardProcess, cookie: str, since: str = "") -> Iterator[ClientConnection]:
     """A WebSocket of a page that knows what was entered up to here."""
     url = f"ws://{pages.host}/live?since={since}"
     headers = {"Cookie": cookie, "Origin": pages.url}
@@ -164,7 +164,7 @@ def socket(pages: Pages, cookie: str, since: str = "") -> Iterator[ClientConnect
 
 
 @contextmanager
-def stream(pages: Pages, cookie: str, last: str = "") -> Iterator[Iterator[dict[str, Any]]]:
+def stream(pages: DashboardProcess, cookie: str, last: str = "") -> Iterator[Iterator[dict[str, Any]]]:
     """The events that a browser is sent that heard this one last."""
     host, _, port = pages.host.partition(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=BOUND)
@@ -188,7 +188,7 @@ def stream(pages: Pages, cookie: str, last: str = "") -> Iterator[Iterator[dict[
 
 
 def test_a_patch_says_which_run_changed_and_how_many_are_under_way(at: Place) -> None:
-    with Pipe(at) as agent, dashboard(at) as pages:
+    with Pipe(at) as agent, run_dashboard(at) as pages:
         first = agent.start()
         cookie = pages.cookie()
         with socket(pages, cookie) as opened:
@@ -207,12 +207,12 @@ def test_a_patch_says_which_run_changed_and_how_many_are_under_way(at: Place) ->
 
 
 def test_a_stream_goes_on_behind_the_event_that_was_heard_last(at: Place) -> None:
-    with Pipe(at) as agent, dashboard(at) as pages:
+    with Pipe(at) as agent, run_dashboard(at) as pages:
         first = agent.start()
         cookie = pages.cookie()
         with stream(pages, cookie) as events:
             hello = next(events)
-        agent.go_on(first.token)
+        agent.continue_run(first.token)
         with stream(pages, cookie, str(hello["id"])) as events:
             missed = next(events)
             assert missed["runs"] == [first.run]
@@ -224,7 +224,7 @@ def test_a_stream_goes_on_behind_the_event_that_was_heard_last(at: Place) -> Non
 
 
 def test_the_program_ends_while_pages_listen_and_says_so_to_them(at: Place) -> None:
-    with dashboard(at) as pages:
+    with run_dashboard(at) as pages:
         cookie = pages.cookie()
         with socket(pages, cookie) as opened, stream(pages, cookie) as events:
             opened.recv(BOUND)

@@ -14,9 +14,9 @@ from starlette.routing import Route, WebSocketRoute
 from handrail.dashboard.application import SECURITY_HEADERS, SecurityHeadersMiddleware, build_application
 from handrail.dashboard.login import Login, LoginLink, LoginMiddleware
 from handrail.dashboard.viewer import Dashboards
-from helpers.browser import Pages, dashboard
-from helpers.history import history
-from helpers.servers import Place, place
+from helpers.browser import DashboardProcess, run_dashboard
+from helpers.history import create_history
+from helpers.servers import Place, create_place
 
 RUN: Final = "00000001-0000-4000-8000-000000000000"
 _UPGRADE: Final = {
@@ -28,17 +28,17 @@ _UPGRADE: Final = {
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DashboardProcess]:
     """A dashboard over a store with a past."""
-    at = place(Path(tmp_path_factory.mktemp("entrance")) / "place")
+    at = create_place(Path(tmp_path_factory.mktemp("entrance")) / "place")
     at.store.parent.mkdir(mode=0o700)
-    history(at.store)
-    with dashboard(at) as made:
+    create_history(at.store)
+    with run_dashboard(at) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def cookie(shown: Pages) -> str:
+def cookie(shown: DashboardProcess) -> str:
     """What a browser sends that was let in."""
     return shown.cookie()
 
@@ -64,7 +64,7 @@ OPEN: Final = {("GET", "/static/board.css")}
 """What anybody may have: what the page is made of that says how to come in."""
 
 
-def ask(shown: Pages, way: tuple[str, str], headers: Mapping[str, str]) -> tuple[int, str]:
+def ask(shown: DashboardProcess, way: tuple[str, str], headers: Mapping[str, str]) -> tuple[int, str]:
     """The status and the text of an answer."""
     method, path = way
     given = {"Host": shown.host, **({"Content-Length": "0"} if method == "POST" else {}), **headers}
@@ -79,7 +79,9 @@ def test_there_are_as_many_ways_in_as_are_tried() -> None:
 
 
 @pytest.mark.parametrize("way", routes(), ids=" ".join)
-def test_without_a_cookie_every_page_says_how_to_come_in(way: tuple[str, str], shown: Pages) -> None:
+def test_without_a_cookie_every_page_says_how_to_come_in(
+    way: tuple[str, str], shown: DashboardProcess
+) -> None:
     for sent in ({}, {"Cookie": "handrail=x"}, {"Cookie": f"handrail-{shown.host.partition(':')[2]}=x"}):
         status, text = ask(shown, way, {**sent, "Origin": shown.url})
         if way in OPEN:
@@ -89,7 +91,9 @@ def test_without_a_cookie_every_page_says_how_to_come_in(way: tuple[str, str], s
 
 
 @pytest.mark.parametrize("way", routes(), ids=" ".join)
-def test_a_cookie_of_another_key_or_store_lets_nobody_in(way: tuple[str, str], shown: Pages) -> None:
+def test_a_cookie_of_another_key_or_store_lets_nobody_in(
+    way: tuple[str, str], shown: DashboardProcess
+) -> None:
     name = f"handrail-{shown.host.partition(':')[2]}"
     forged = Fernet(Fernet.generate_key()).encrypt(b"person").decode()
 
@@ -104,7 +108,7 @@ ORIGINS: Final = ("http://evil.example", "null", "http://127.0.0.1:1", "http://H
 
 @pytest.mark.parametrize("way", routes(), ids=" ".join)
 def test_by_another_name_or_from_another_page_nothing_is_answered(
-    way: tuple[str, str], shown: Pages, cookie: str
+    way: tuple[str, str], shown: DashboardProcess, cookie: str
 ) -> None:
     port = shown.host.partition(":")[2]
     for host in HOSTS:
@@ -119,7 +123,7 @@ def test_by_another_name_or_from_another_page_nothing_is_answered(
 
 @pytest.mark.parametrize("way", [way for way in routes() if way[0] != "GET"], ids=" ".join)
 def test_what_changes_or_listens_must_say_which_page_it_comes_from(
-    way: tuple[str, str], shown: Pages, cookie: str
+    way: tuple[str, str], shown: DashboardProcess, cookie: str
 ) -> None:
     status, text = ask(shown, way, {"Cookie": cookie})
 
@@ -127,7 +131,9 @@ def test_what_changes_or_listens_must_say_which_page_it_comes_from(
 
 
 @pytest.mark.parametrize("way", routes(), ids=" ".join)
-def test_every_answer_forbids_what_pages_do_not_need(way: tuple[str, str], shown: Pages, cookie: str) -> None:
+def test_every_answer_forbids_what_pages_do_not_need(
+    way: tuple[str, str], shown: DashboardProcess, cookie: str
+) -> None:
     if way[0] != "GET" or way[1] == "/events":
         headers = shown.ask("GET", "/nothing", {"Host": shown.host, "Cookie": cookie}).headers
     else:
@@ -138,7 +144,7 @@ def test_every_answer_forbids_what_pages_do_not_need(way: tuple[str, str], shown
     assert headers["cache-control"] == ("no-cache" if way in OPEN else "no-store")
 
 
-def test_a_link_lets_one_browser_in_and_never_again(shown: Pages, context: BrowserContext) -> None:
+def test_a_link_lets_one_browser_in_and_never_again(shown: DashboardProcess, context: BrowserContext) -> None:
     link = shown.links[-1]
     page = context.new_page()
     page.goto(link)
@@ -156,20 +162,20 @@ def test_a_link_lets_one_browser_in_and_never_again(shown: Pages, context: Brows
 
 
 def test_every_link_is_another_and_is_told_to_who_started_the_program() -> None:
-    told: list[str] = []
-    links = LoginLink(told.append)
+    answer: list[str] = []
+    links = LoginLink(answer.append)
     links.renew()
-    secret = told[0].removeprefix("/in/")
+    secret = answer[0].removeprefix("/in/")
 
     assert [links.redeem(one) for one in ("", "x", secret[:-1], secret, secret)] == [False] * 3 + [
         True,
         False,
     ]
-    assert len(told) == 2
-    assert all(re.fullmatch(r"/in/[\w-]{43}", one) for one in told)
+    assert len(answer) == 2
+    assert all(re.fullmatch(r"/in/[\w-]{43}", one) for one in answer)
 
 
-def test_a_browser_that_has_a_file_is_not_sent_it_again(shown: Pages) -> None:
+def test_a_browser_that_has_a_file_is_not_sent_it_again(shown: DashboardProcess) -> None:
     first = shown.ask("GET", "/static/board.js", {"Host": shown.host})
     mark = {"If-None-Match": first.headers["etag"]}
     again = shown.ask("GET", "/static/board.js", {"Host": shown.host, **mark})
@@ -179,14 +185,14 @@ def test_a_browser_that_has_a_file_is_not_sent_it_again(shown: Pages) -> None:
     assert shown.ask("GET", "/static/nothing.js", {"Host": shown.host}).status == 404
 
 
-def test_a_page_that_is_not_there_says_where_the_others_are(shown: Pages, cookie: str) -> None:
+def test_a_page_that_is_not_there_says_where_the_others_are(shown: DashboardProcess, cookie: str) -> None:
     for path in ("/runs/nobody", f"/runs/{RUN}/nothing", f"/runs/{RUN}/artifacts/99", "/nothing"):
         answered = shown.ask("GET", path, {"Host": shown.host, "Cookie": cookie})
         assert (answered.status, "To the runs" in answered.text) == (404, True), path
 
 
 def test_the_pages_of_a_program_that_ends_are_over_at_once(at: Place) -> None:
-    with dashboard(at) as pages:
+    with run_dashboard(at) as pages:
         cookie = pages.cookie()
         assert pages.ask("GET", "/", {"Host": pages.host, "Cookie": cookie}).status == 200
         assert pages.end() == 0

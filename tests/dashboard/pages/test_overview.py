@@ -9,27 +9,27 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from handrail.engine.lifecycle import CONTINUE, FAIL, PAUSE
 from handrail.engine.model import Lifecycle
-from helpers.browser import Pages, dashboard, entered
-from helpers.history import GATE, PLAIN, PROJECT, history, played
-from helpers.servers import Pipe, Place, place
+from helpers.browser import DashboardProcess, open_signed_in_page, run_dashboard
+from helpers.history import GATE, PLAIN, PROJECT, create_history, open_sample_store
+from helpers.servers import Pipe, Place, create_place
 
 OLD = "00000001-0000-4000-8000-000000000000"
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DashboardProcess]:
     """A dashboard over a store with a run of every lifecycle, of long ago."""
-    at = place(Path(tmp_path_factory.mktemp("overview")) / "place")
+    at = create_place(Path(tmp_path_factory.mktemp("overview")) / "place")
     at.store.parent.mkdir(mode=0o700)
-    history(at.store)
-    with dashboard(at) as made:
+    create_history(at.store)
+    with run_dashboard(at) as made:
         yield made
 
 
 @pytest.fixture
-def plain(scriptless: BrowserContext, shown: Pages) -> Page:
+def plain(scriptless: BrowserContext, shown: DashboardProcess) -> Page:
     """A page of a browser without JavaScript."""
-    return entered(scriptless, shown, "/")
+    return open_signed_in_page(scriptless, shown, "/")
 
 
 def titles(page: Page) -> list[str]:
@@ -98,7 +98,7 @@ def test_filters_combine_without_javascript_and_stand_in_the_url(
     assert plain.url.count("=") == len(fill) - 1
 
 
-def test_a_time_that_is_none_is_left_out_and_named(plain: Page, shown: Pages) -> None:
+def test_a_time_that_is_none_is_left_out_and_named(plain: Page, shown: DashboardProcess) -> None:
     plain.goto(f"{shown.url}/?since=soon&until=2026-13-01")
 
     assert len(titles(plain)) == 7
@@ -108,7 +108,7 @@ def test_a_time_that_is_none_is_left_out_and_named(plain: Page, shown: Pages) ->
     ]
 
 
-def test_what_could_be_no_filter_is_passed_over(plain: Page, shown: Pages) -> None:
+def test_what_could_be_no_filter_is_passed_over(plain: Page, shown: DashboardProcess) -> None:
     odd = ("q=%00", "q=%ED%A0%80", f"q={'x' * 300}", "lifecycle=nothing", "after=nobody", "project=%FF")
     for query in odd:
         answered = plain.goto(f"{shown.url}/?{query}")
@@ -118,11 +118,11 @@ def test_what_could_be_no_filter_is_passed_over(plain: Page, shown: Pages) -> No
 
 def test_pages_go_on_where_the_one_before_ended(at: Place, context: BrowserContext) -> None:
     at.store.parent.mkdir(mode=0o700)
-    with played(at.store) as play:
+    with open_sample_store(at.store) as play:
         for number in range(55):
             play.start(f"number {number}", GATE)
-    with dashboard(at) as pages:
-        page = entered(context, pages, "/?q=number")
+    with run_dashboard(at) as pages:
+        page = open_signed_in_page(context, pages, "/?q=number")
         seen = titles(page)
         while page.get_by_role("link", name="Older runs").is_visible():
             page.get_by_role("link", name="Older runs").click()
@@ -136,8 +136,8 @@ def test_pages_go_on_where_the_one_before_ended(at: Place, context: BrowserConte
 
 
 def test_an_empty_store_says_how_a_run_comes_into_it(at: Place, context: BrowserContext) -> None:
-    with dashboard(at) as pages, Pipe(at) as agent:
-        page = entered(context, pages, "/")
+    with run_dashboard(at) as pages, Pipe(at) as agent:
+        page = open_signed_in_page(context, pages, "/")
         expect(page.get_by_text("claude mcp add handrail -- handrail serve")).to_be_visible()
         expect(page.get_by_text("Nothing needs you.")).to_be_visible()
 
@@ -149,7 +149,7 @@ def test_an_empty_store_says_how_a_run_comes_into_it(at: Place, context: Browser
 
 def test_lately_failed_runs_need_somebody_until_they_are_forked(at: Place, context: BrowserContext) -> None:
     at.store.parent.mkdir(mode=0o700)
-    with played(at.store) as play:
+    with open_sample_store(at.store) as play:
         play.clock.at = datetime.now(UTC) - timedelta(minutes=5)
         for number in range(15):
             run = play.start(f"number {number}")
@@ -158,8 +158,8 @@ def test_lately_failed_runs_need_somebody_until_they_are_forked(at: Place, conte
         play.send(paused, PAUSE)
         waits = play.start("a wait", GATE)
         play.send(waits, CONTINUE, PLAIN)
-    with dashboard(at) as pages:
-        page = entered(context, pages, "/")
+    with run_dashboard(at) as pages:
+        page = open_signed_in_page(context, pages, "/")
 
         assert page.locator(".needs .count").inner_text() == "17"
         assert page.locator(".needs .card .mark").all_inner_texts() == ["Waiting", "Paused", *["Failed"] * 10]

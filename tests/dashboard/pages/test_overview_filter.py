@@ -10,7 +10,7 @@ from handrail.dashboard.hub import Hub
 from handrail.dashboard.overview import render_overview
 from handrail.dashboard.viewer import VIEWER_KEY, Dashboard, Dashboards, Viewer
 from handrail.runtime.ports.access import AccessScope, Grant
-from helpers.history import history
+from helpers.history import create_history
 
 
 async def _still() -> bool:
@@ -34,7 +34,7 @@ def _page(viewer: Viewer, query: str) -> str:
 
 
 def test_what_lies_further_back_is_a_link_away(tmp_path: Path) -> None:
-    past = history(tmp_path / "handrail.db")
+    past = create_history(tmp_path / "handrail.db")
     with open_app(past.path) as app:
         viewer = Viewer(_board(app, 3), "ada", acts=True)
 

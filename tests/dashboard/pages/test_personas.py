@@ -7,10 +7,10 @@ from typing import Final
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from helpers.browser import Pages, dashboard, entered
-from helpers.hostile_texts import Watched
-from helpers.program import handrail
-from helpers.servers import Place, place
+from helpers.browser import DashboardProcess, open_signed_in_page, run_dashboard
+from helpers.hostile_texts import WatchedPage
+from helpers.program import run_handrail
+from helpers.servers import Place, create_place
 
 RULES: Final = {
     "everywhere": "---\nabout: Secrets\nworkflows: [walk, brief]\nsteps: [two]\n---\n# Secrets\n\nKept.\n",
@@ -22,7 +22,7 @@ RULES: Final = {
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
     """A project with rules, a persona that hides a built-in one, and one that cannot be read."""
-    made = place(Path(tmp_path_factory.mktemp("guides")) / "place")
+    made = create_place(Path(tmp_path_factory.mktemp("guides")) / "place")
     folders = {name: made.project / ".handrail" / name for name in ("agents", "guardrails")}
     for folder in folders.values():
         folder.mkdir()
@@ -34,16 +34,16 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 @pytest.fixture(scope="module")
-def shown(at: Place) -> Iterator[Pages]:
+def shown(at: Place) -> Iterator[DashboardProcess]:
     """The pages of somebody who works in it."""
-    with dashboard(at, "--project", str(at.project)) as made:
+    with run_dashboard(at, "--project", str(at.project)) as made:
         yield made
 
 
 @pytest.fixture
-def page(context: BrowserContext, shown: Pages) -> Page:
+def page(context: BrowserContext, shown: DashboardProcess) -> Page:
     """A page of a browser that was let in."""
-    return entered(context, shown, "/personas")
+    return open_signed_in_page(context, shown, "/personas")
 
 
 def tags(page: Page, name: str) -> list[list[str]]:
@@ -69,7 +69,7 @@ def test_the_list_says_whose_each_is_and_which_is_used_meanwhile(page: Page, at:
     page.get_by_role("link", name="tester").first.click()
     page.wait_for_url("**/personas/tester?**")
     expect(page.locator("#untrusted pre")).to_contain_text("+Break it.")
-    assert handrail("trust", "tester", "--yes", cwd=at.project, **env).status == 0
+    assert run_handrail("trust", "tester", "--yes", cwd=at.project, **env).status == 0
     page.reload()
 
     assert tags(page, "tester") == [
@@ -87,7 +87,7 @@ def test_a_persona_says_in_which_steps_it_works(page: Page) -> None:
     assert "walk · six" in page.locator(".used .tag").all_inner_texts()
 
 
-def test_a_guardrail_says_where_agents_are_told_of_it(page: Page, shown: Pages) -> None:
+def test_a_guardrail_says_where_agents_are_told_of_it(page: Page, shown: DashboardProcess) -> None:
     page.goto(f"{shown.url}/guardrails/everywhere")
     assert page.locator(".prose h2").inner_text() == "Secrets"
     assert page.locator(".used li").all_inner_texts() == [
@@ -101,7 +101,9 @@ def test_a_guardrail_says_where_agents_are_told_of_it(page: Page, shown: Pages) 
     ]
 
 
-def test_what_cannot_be_read_says_why_and_what_is_not_there_is_not(page: Page, shown: Pages) -> None:
+def test_what_cannot_be_read_says_why_and_what_is_not_there_is_not(
+    page: Page, shown: DashboardProcess
+) -> None:
     page.goto(f"{shown.url}/personas/linked")
     expect(page.get_by_role("alert")).to_contain_text("leads through a link")
     page.goto(f"{shown.url}/guardrails/nowhere")
@@ -110,8 +112,8 @@ def test_what_cannot_be_read_says_why_and_what_is_not_there_is_not(page: Page, s
         assert page.request.get(shown.url + path).status == 404, path
 
 
-def test_hostile_texts_are_rendered_as_text(context: BrowserContext, shown: Pages) -> None:
-    watched = Watched(entered(context, shown, "/guardrails/nowhere"), shown.url)
+def test_hostile_texts_are_rendered_as_text(context: BrowserContext, shown: DashboardProcess) -> None:
+    watched = WatchedPage(open_signed_in_page(context, shown, "/guardrails/nowhere"), shown.url)
     page = watched.page
 
     assert page.locator("#main script, #main img, #main [style], .prose a").count() == 0
@@ -120,8 +122,8 @@ def test_hostile_texts_are_rendered_as_text(context: BrowserContext, shown: Page
 
 
 def test_without_a_guardrail_the_page_says_how_to_write_one(at: Place, context: BrowserContext) -> None:
-    with dashboard(place(at.folder / "bare")) as pages:
-        page = entered(context, pages, "/guardrails")
+    with run_dashboard(create_place(at.folder / "bare")) as pages:
+        page = open_signed_in_page(context, pages, "/guardrails")
 
         expect(page.get_by_role("heading", name="No guardrail yet")).to_be_visible()
         expect(page.locator(".empty")).to_contain_text(".handrail/guardrails/NAME.md")

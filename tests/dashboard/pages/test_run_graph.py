@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from helpers.browser import Pages, dashboard, entered, live
-from helpers.face_runs import Faces, steps
-from helpers.history import history
+from helpers.browser import DashboardProcess, await_live_updates, open_signed_in_page, run_dashboard
+from helpers.face_runs import FaceRuns, play_steps
+from helpers.history import create_history
 from helpers.large_workflow import STATES
 from helpers.servers import Pipe, Place
 
@@ -16,9 +16,9 @@ SPOT = "document.querySelector('#graph svg').getBoundingClientRect()"
 
 
 @pytest.fixture
-def page(context: BrowserContext, board: Pages) -> Iterator[Page]:
+def page(context: BrowserContext, board: DashboardProcess) -> Iterator[Page]:
     """A page of a browser that was let in; it must have nothing to complain of."""
-    made, complaints = entered(context, board), list[str]()
+    made, complaints = open_signed_in_page(context, board), list[str]()
     made.on("console", lambda message: complaints.append(message.text))
     made.on("pageerror", lambda error: complaints.append(str(error)))
     yield made
@@ -26,9 +26,9 @@ def page(context: BrowserContext, board: Pages) -> Iterator[Page]:
 
 
 @pytest.fixture
-def plain(scriptless: BrowserContext, board: Pages) -> Page:
+def plain(scriptless: BrowserContext, board: DashboardProcess) -> Page:
     """A page without JavaScript."""
-    return entered(scriptless, board)
+    return open_signed_in_page(scriptless, board)
 
 
 def drawn(page: Page) -> list[str]:
@@ -47,7 +47,9 @@ def spot(page: Page) -> tuple[float, float, float]:
     return round(box["x"] - frame["x"], 1), round(box["y"] - frame["y"], 1), round(box["width"], 1)
 
 
-def test_the_picture_shows_where_the_run_is_was_and_can_go(page: Page, board: Pages, faces: Faces) -> None:
+def test_the_picture_shows_where_the_run_is_was_and_can_go(
+    page: Page, board: DashboardProcess, faces: FaceRuns
+) -> None:
     page.goto(f"{board.url}/runs/{faces.runs['steps']}/graph")
 
     assert drawn(page) == ["one", "two", "three", "four", "five", "six", "end"]
@@ -70,7 +72,7 @@ def test_the_picture_shows_where_the_run_is_was_and_can_go(page: Page, board: Pa
     ],
 )
 def test_runs_of_every_face_are_drawn_where_they_stand(
-    face: str, state: str, page: Page, board: Pages, faces: Faces
+    face: str, state: str, page: Page, board: DashboardProcess, faces: FaceRuns
 ) -> None:
     page.goto(f"{board.url}/runs/{faces.runs[face]}/graph")
 
@@ -81,32 +83,34 @@ def test_runs_of_every_face_are_drawn_where_they_stand(
 
 
 def test_a_state_is_shown_with_its_contract_its_ways_and_its_visits(
-    plain: Page, board: Pages, faces: Faces
+    plain: Page, board: DashboardProcess, faces: FaceRuns
 ) -> None:
     plain.goto(f"{board.url}/runs/{faces.runs['steps']}/graph")
     expect(plain.locator("#state")).to_contain_text("No state is chosen")
 
     plain.locator("#graph a[data-state=one]").click()
-    told = plain.locator("#state")
-    expect(told.locator("h2")).to_have_text("one")
-    expect(told).to_contain_text("The run was here once. Runs begin here.")
-    expect(told).to_contain_text("architect")
-    expect(told).to_contain_text("First.")
-    expect(told).to_contain_text("Artifacts: note")
-    expect(told).to_contain_text("Confidence of at least 0.5")
-    expect(told.locator(".visits")).to_contain_text("It is drawn.")
-    expect(told.get_by_role("link", name="A note")).to_have_attribute(
+    answer = plain.locator("#state")
+    expect(answer.locator("h2")).to_have_text("one")
+    expect(answer).to_contain_text("The run was here once. Runs begin here.")
+    expect(answer).to_contain_text("architect")
+    expect(answer).to_contain_text("First.")
+    expect(answer).to_contain_text("Artifacts: note")
+    expect(answer).to_contain_text("Confidence of at least 0.5")
+    expect(answer.locator(".visits")).to_contain_text("It is drawn.")
+    expect(answer.get_by_role("link", name="A note")).to_have_attribute(
         "href", f"/runs/{faces.runs['steps']}/artifacts?n=1"
     )
     assert plain.locator("#graph [data-chosen]").get_attribute("data-state") == "one"
 
-    told.get_by_role("link", name="two").click()
-    expect(told.locator("h2")).to_have_text("two")
-    told.get_by_role("link", name="Close").click()
-    expect(told).to_contain_text("No state is chosen")
+    answer.get_by_role("link", name="two").click()
+    expect(answer.locator("h2")).to_have_text("two")
+    answer.get_by_role("link", name="Close").click()
+    expect(answer).to_contain_text("No state is chosen")
 
 
-def test_the_guards_of_a_state_say_whether_they_hold_now(page: Page, board: Pages, faces: Faces) -> None:
+def test_the_guards_of_a_state_say_whether_they_hold_now(
+    page: Page, board: DashboardProcess, faces: FaceRuns
+) -> None:
     page.goto(f"{board.url}/runs/{faces.runs['spells']}/graph?state=ACHIEVE_TASK_EXECUTED")
 
     rows = {
@@ -128,7 +132,7 @@ def test_the_guards_of_a_state_say_whether_they_hold_now(page: Page, board: Page
 
 
 def test_a_large_workflow_is_an_overview_whose_groups_open_without_a_script(
-    plain: Page, board: Pages, faces: Faces
+    plain: Page, board: DashboardProcess, faces: FaceRuns
 ) -> None:
     with Pipe(faces.at) as agent:
         run = agent.start("large").run
@@ -162,7 +166,7 @@ def test_a_large_workflow_is_an_overview_whose_groups_open_without_a_script(
 
 @pytest.mark.parametrize("face", ["spells", "skills"])
 def test_a_picture_begins_so_large_that_its_names_can_be_read_and_with_where_the_run_stands(
-    page: Page, board: Pages, faces: Faces, face: str
+    page: Page, board: DashboardProcess, faces: FaceRuns, face: str
 ) -> None:
     page.goto(f"{board.url}/runs/{faces.runs[face]}/graph")
     drawn_at = page.evaluate(f"{SPOT}.width / document.querySelector('#graph svg').viewBox.baseVal.width")
@@ -177,7 +181,9 @@ def test_a_picture_begins_so_large_that_its_names_can_be_read_and_with_where_the
     assert frame["y"] <= here["y"] <= frame["y"] + frame["height"] - here["height"]
 
 
-def test_a_picture_of_a_workflow_begins_where_runs_begin_also_on_a_phone(page: Page, board: Pages) -> None:
+def test_a_picture_of_a_workflow_begins_where_runs_begin_also_on_a_phone(
+    page: Page, board: DashboardProcess
+) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{board.url}/workflows/skills")
     frame, here = (page.locator(one).bounding_box() for one in ("[data-canvas]", "#graph .initial > rect"))
@@ -189,7 +195,7 @@ def test_a_picture_of_a_workflow_begins_where_runs_begin_also_on_a_phone(page: P
 
 
 def test_keys_buttons_the_wheel_and_the_pointer_move_the_picture(
-    page: Page, board: Pages, faces: Faces
+    page: Page, board: DashboardProcess, faces: FaceRuns
 ) -> None:
     page.goto(f"{board.url}/runs/{faces.runs['spells']}/graph")
     x, y, width = spot(page)
@@ -224,10 +230,10 @@ def test_keys_buttons_the_wheel_and_the_pointer_move_the_picture(
 
 
 def test_a_drag_over_a_state_does_not_choose_it_and_a_click_does_without_leaving_the_page(
-    page: Page, board: Pages, faces: Faces
+    page: Page, board: DashboardProcess, faces: FaceRuns
 ) -> None:
     page.goto(f"{board.url}/runs/{faces.runs['steps']}/graph")
-    live(page)
+    await_live_updates(page)
     page.evaluate("window.same = true")
     box = page.locator("#graph a[data-state=two]").bounding_box()
     assert box is not None
@@ -251,7 +257,9 @@ def test_a_drag_over_a_state_does_not_choose_it_and_a_click_does_without_leaving
     assert page.evaluate("window.same") is True
 
 
-def test_a_state_that_gets_the_focus_is_brought_into_sight(page: Page, board: Pages, faces: Faces) -> None:
+def test_a_state_that_gets_the_focus_is_brought_into_sight(
+    page: Page, board: DashboardProcess, faces: FaceRuns
+) -> None:
     page.goto(f"{board.url}/runs/{faces.runs['skills']}/graph")
     page.keyboard.press("+")
     page.keyboard.press("+")
@@ -270,9 +278,9 @@ def test_a_state_that_gets_the_focus_is_brought_into_sight(page: Page, board: Pa
 
 
 def test_nothing_glides_for_those_who_want_no_motion(
-    context: BrowserContext, board: Pages, faces: Faces
+    context: BrowserContext, board: DashboardProcess, faces: FaceRuns
 ) -> None:
-    page = entered(context, board)
+    page = open_signed_in_page(context, board)
     page.emulate_media(reduced_motion="reduce")
     page.goto(f"{board.url}/runs/{faces.runs['steps']}/graph")
     width = spot(page)[2]
@@ -285,15 +293,15 @@ def test_nothing_glides_for_those_who_want_no_motion(
 def test_the_picture_follows_the_run_and_stays_where_it_was_moved_to(
     at: Place, context: BrowserContext
 ) -> None:
-    run = steps(at)
-    with dashboard(at) as pages, Pipe(at) as agent:
-        page = entered(context, pages, f"/runs/{run}/graph?state=four")
-        live(page)
+    run = play_steps(at)
+    with run_dashboard(at) as pages, Pipe(at) as agent:
+        page = open_signed_in_page(context, pages, f"/runs/{run}/graph?state=four")
+        await_live_updates(page)
         page.keyboard.press("+")
         page.keyboard.press("+")
         before = spot(page)
 
-        assert not agent.go_on(agent.recover(run).token, summary="It is tested.").failed
+        assert not agent.continue_run(agent.recover(run).token, summary="It is tested.").failed
         expect(page.locator("#graph [aria-current=step]")).to_have_attribute("data-state", "four")
         expect(page.locator("#state")).to_contain_text("The run is here now.")
         assert spot(page) == before
@@ -303,9 +311,9 @@ def test_a_run_whose_workflow_cannot_be_read_says_so_with_the_repair(
     at: Place, context: BrowserContext
 ) -> None:
     at.store.parent.mkdir(mode=0o700)
-    past = history(at.store)
-    with dashboard(at) as pages:
-        page = entered(context, pages)
+    past = create_history(at.store)
+    with run_dashboard(at) as pages:
+        page = open_signed_in_page(context, pages)
         for tab in ("graph", "timeline"):
             page.goto(f"{pages.url}/runs/{past.runs['waiting']}/{tab}")
             expect(page.locator("#unseen")).to_contain_text("fork the run with the workflow as it is now")

@@ -8,10 +8,10 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from handrail.engine.lifecycle import CONTINUE
-from helpers.browser import Pages, dashboard, entered
-from helpers.history import History, history, played
-from helpers.program import command
-from helpers.servers import Pipe, Place, place
+from helpers.browser import DashboardProcess, open_signed_in_page, run_dashboard
+from helpers.history import History, create_history, open_sample_store
+from helpers.program import run_command
+from helpers.servers import Pipe, Place, create_place
 from tools.sample_store import OUTPUTS, output
 
 MARKDOWN = """# Findings
@@ -29,22 +29,22 @@ A *new* [place](https://example.org/a) and [another](javascript:alert(1)).
 @pytest.fixture(scope="module")
 def past(tmp_path_factory: pytest.TempPathFactory) -> History:
     """A store with a run of every lifecycle."""
-    at = place(Path(tmp_path_factory.mktemp("runs")) / "place")
+    at = create_place(Path(tmp_path_factory.mktemp("runs")) / "place")
     at.store.parent.mkdir(mode=0o700)
-    return history(at.store)
+    return create_history(at.store)
 
 
 @pytest.fixture(scope="module")
-def shown(past: History) -> Iterator[Pages]:
+def shown(past: History) -> Iterator[DashboardProcess]:
     """A dashboard over it."""
-    with dashboard(Place(past.path.parent.parent)) as made:
+    with run_dashboard(Place(past.path.parent.parent)) as made:
         yield made
 
 
 @pytest.fixture
-def page(context: BrowserContext, shown: Pages) -> Page:
+def page(context: BrowserContext, shown: DashboardProcess) -> Page:
     """A page of a browser that was let in."""
-    return entered(context, shown)
+    return open_signed_in_page(context, shown)
 
 
 LEADS = {
@@ -59,7 +59,9 @@ LEADS = {
 
 
 @pytest.mark.parametrize("name", LEADS)
-def test_the_page_says_what_now_and_who_must_act(name: str, page: Page, shown: Pages, past: History) -> None:
+def test_the_page_says_what_now_and_who_must_act(
+    name: str, page: Page, shown: DashboardProcess, past: History
+) -> None:
     page.goto(f"{shown.url}/runs/{past.runs[name]}")
 
     assert page.locator("#now .lead").all_inner_texts() == [LEADS[name]]
@@ -67,11 +69,11 @@ def test_the_page_says_what_now_and_who_must_act(name: str, page: Page, shown: P
     assert page.get_by_role("heading", level=1).inner_text() == f"To be {name}"
 
 
-def test_what_was_refused_is_explained(page: Page, shown: Pages, past: History) -> None:
+def test_what_was_refused_is_explained(page: Page, shown: DashboardProcess, past: History) -> None:
     page.goto(f"{shown.url}/runs/{past.runs['running']}")
 
-    told = [line.split(" 2")[0] for line in page.locator(".refusals li p:first-child").all_inner_texts()]
-    assert told == ["finish was refused in reproduce", "continue was refused in reproduce"]
+    answer = [line.split(" 2")[0] for line in page.locator(".refusals li p:first-child").all_inner_texts()]
+    assert answer == ["finish was refused in reproduce", "continue was refused in reproduce"]
     assert page.locator(".refusals li p:last-child").all_inner_texts() == [
         "this state does not know the trigger no_row rule reproduce",
         "the step output breaks the step's contract contract rule reproduce",
@@ -80,7 +82,7 @@ def test_what_was_refused_is_explained(page: Page, shown: Pages, past: History) 
     assert page.locator(".step-status").all_inner_texts() == ["completed", "completed", "open"]
 
 
-def test_the_words_to_say_are_copied(page: Page, shown: Pages, past: History) -> None:
+def test_the_words_to_say_are_copied(page: Page, shown: DashboardProcess, past: History) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     run = past.runs["running"]
     page.goto(f"{shown.url}/runs/{run}")
@@ -93,7 +95,9 @@ def test_the_words_to_say_are_copied(page: Page, shown: Pages, past: History) ->
     )
 
 
-def test_the_history_has_every_entry_and_can_be_searched(page: Page, shown: Pages, past: History) -> None:
+def test_the_history_has_every_entry_and_can_be_searched(
+    page: Page, shown: DashboardProcess, past: History
+) -> None:
     url = f"{shown.url}/runs/{past.runs['running']}/history"
     page.goto(url)
     happened = page.locator(".entry b").all_inner_texts()
@@ -122,12 +126,12 @@ def test_the_history_has_every_entry_and_can_be_searched(page: Page, shown: Page
 
 def test_long_histories_are_told_in_pages(at: Place, context: BrowserContext) -> None:
     at.store.parent.mkdir(mode=0o700)
-    with played(at.store) as play:
+    with open_sample_store(at.store) as play:
         run = play.start("Often refused")
         for _ in range(150):
             play.send(run, "nonsense")
-    with dashboard(at) as pages:
-        page = entered(context, pages, f"/runs/{run}/history?only=failed")
+    with run_dashboard(at) as pages:
+        page = open_signed_in_page(context, pages, f"/runs/{run}/history?only=failed")
         first = page.locator(".entry-number").all_inner_texts()
         page.get_by_role("link", name="Older entries").click()
         page.wait_for_url("**before=**")
@@ -138,7 +142,7 @@ def test_long_histories_are_told_in_pages(at: Place, context: BrowserContext) ->
 
 
 def test_artifacts_are_shown_as_they_stand_side_by_side_and_as_files(
-    page: Page, shown: Pages, past: History
+    page: Page, shown: DashboardProcess, past: History
 ) -> None:
     url = f"{shown.url}/runs/{past.runs['completed']}/artifacts"
     page.goto(url)
@@ -170,14 +174,14 @@ def test_markdown_is_rendered_and_nothing_in_it_runs_or_is_fetched(
     at: Place, context: BrowserContext
 ) -> None:
     at.store.parent.mkdir(mode=0o700)
-    with played(at.store) as play:
+    with open_sample_store(at.store) as play:
         run = play.start("Look closely")
         first = {**OUTPUTS[0], **output("reproduction", "Findings", MARKDOWN)}
         play.send(run, CONTINUE, {**OUTPUTS[0], "artifacts": first["artifacts"]})
         long = [{"type": "diagnosis", "title": "Long", "content": "# x\n" + "y" * 40_000}]
         play.send(run, CONTINUE, {**OUTPUTS[1], "artifacts": long})
-    with dashboard(at) as pages:
-        page = entered(context, pages)
+    with run_dashboard(at) as pages:
+        page = open_signed_in_page(context, pages)
         errors: list[str] = []
         page.on("console", lambda message: errors.append(message.text))
         page.goto(f"{pages.url}/runs/{run}/artifacts?n=1")
@@ -200,9 +204,9 @@ def test_runs_of_the_other_faces_say_where_they_are_kept_and_cannot_be_turned_he
 ) -> None:
     with Pipe(at, "--face", "spells") as agent:
         agent.call({}, "accio")
-    runs = command("runs", "list", "--store", at.store, "--json", cwd=at.folder).data["runs"]
-    with dashboard(at) as pages:
-        page = entered(context, pages, f"/runs/{runs[0]['id']}")
+    runs = run_command("runs", "list", "--store", at.store, "--json", cwd=at.folder).data["runs"]
+    with run_dashboard(at) as pages:
+        page = open_signed_in_page(context, pages, f"/runs/{runs[0]['id']}")
 
         expect(page.locator("#facts")).to_contain_text("files of the project")
         expect(page.locator("#now .copy code").first).to_have_text("Accio")
@@ -212,7 +216,7 @@ def test_runs_of_the_other_faces_say_where_they_are_kept_and_cannot_be_turned_he
 
 
 def test_a_run_whose_workflow_cannot_be_read_is_shown_and_what_is_wrong_is_said(
-    page: Page, shown: Pages, past: History
+    page: Page, shown: DashboardProcess, past: History
 ) -> None:
     url = f"{shown.url}/runs/{past.runs['waiting']}"
     answered = page.goto(f"{url}/do/complete-step")

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from helpers.browser import Pages, dashboard, entered, live
-from helpers.face_runs import Faces, good, planner, played, skills, spells
-from helpers.program import command
+from helpers.browser import DashboardProcess, await_live_updates, open_signed_in_page, run_dashboard
+from helpers.face_runs import FaceRuns, play_faces, play_planner, play_skills, play_spells, require_success
+from helpers.program import run_command
 from helpers.repositories import Repo
 from helpers.servers import Pipe, Place
 
 
 @pytest.fixture
-def page(context: BrowserContext, board: Pages) -> Iterator[Page]:
+def page(context: BrowserContext, board: DashboardProcess) -> Iterator[Page]:
     """A page of a browser that was let in; it must have nothing to complain of."""
-    made, complaints = entered(context, board), list[str]()
+    made, complaints = open_signed_in_page(context, board), list[str]()
     made.on("console", lambda message: complaints.append(message.text))
     yield made
     assert complaints == []
@@ -32,12 +32,12 @@ def ticks(page: Page, place: str = "main") -> list[tuple[bool, str]]:
 
 def runs(at: Place) -> dict[str, str]:
     """The run of each face."""
-    listed = command("runs", "list", "--store", at.store, "--json", cwd=at.folder).data["runs"]
+    listed = run_command("runs", "list", "--store", at.store, "--json", cwd=at.folder).data["runs"]
     return {run["face"]: run["id"] for run in listed}
 
 
 def test_the_plan_in_a_commit_is_shown_with_how_far_it_has_come(
-    page: Page, board: Pages, faces: Faces
+    page: Page, board: DashboardProcess, faces: FaceRuns
 ) -> None:
     page.goto(f"{board.url}/runs/{faces.runs['planner']}/plan")
 
@@ -63,7 +63,9 @@ def test_the_plan_in_a_commit_is_shown_with_how_far_it_has_come(
     ]
 
 
-def test_criteria_are_shown_with_the_task_that_is_worked_on(page: Page, board: Pages, faces: Faces) -> None:
+def test_criteria_are_shown_with_the_task_that_is_worked_on(
+    page: Page, board: DashboardProcess, faces: FaceRuns
+) -> None:
     page.goto(f"{board.url}/runs/{faces.runs['spells']}/plan")
 
     assert ticks(page, "#criteria") == [
@@ -76,7 +78,7 @@ def test_criteria_are_shown_with_the_task_that_is_worked_on(page: Page, board: P
     assert page.locator("summary code").all_inner_texts() == ["task.md", "plan.md"]
 
 
-def test_items_and_batches_are_shown(page: Page, board: Pages, faces: Faces) -> None:
+def test_items_and_batches_are_shown(page: Page, board: DashboardProcess, faces: FaceRuns) -> None:
     page.goto(f"{board.url}/runs/{faces.runs['skills']}/plan")
 
     assert ticks(page, "#items") == [
@@ -91,7 +93,9 @@ def test_items_and_batches_are_shown(page: Page, board: Pages, faces: Faces) -> 
     assert page.locator("#batches h3").all_inner_texts() == ["batch-1 under way now", "batch-2 pending"]
 
 
-def test_runs_that_live_in_the_store_have_no_plan(page: Page, board: Pages, faces: Faces) -> None:
+def test_runs_that_live_in_the_store_have_no_plan(
+    page: Page, board: DashboardProcess, faces: FaceRuns
+) -> None:
     url = f"{board.url}/runs/{faces.runs['steps']}"
     page.goto(url)
     assert "Plan" not in page.locator(".tabs a").all_inner_texts()
@@ -102,15 +106,15 @@ def test_runs_that_live_in_the_store_have_no_plan(page: Page, board: Pages, face
 def test_a_task_that_is_ticked_elsewhere_is_ticked_here_and_a_broken_plan_says_what_is_wrong(
     at: Place, context: BrowserContext
 ) -> None:
-    played(at, planner)
+    play_faces(at, play_planner)
     repo = Repo("git", at.project, at.folder / "home")
-    with dashboard(at) as pages, Pipe(at, "--face", "planner") as agent:
-        page = entered(context, pages, f"/runs/{runs(at)['planner']}/plan")
-        live(page)
+    with run_dashboard(at) as pages, Pipe(at, "--face", "planner") as agent:
+        page = open_signed_in_page(context, pages, f"/runs/{runs(at)['planner']}/plan")
+        await_live_updates(page)
         for task in ("Solder the reed", "Fit it"):
-            good(agent.call({"task_id": task}, "mark_task"))
+            require_success(agent.call({"task_id": task}, "mark_task"))
         expect(page.locator(".progress .num")).to_have_text("7 of 7 done")
-        good(agent.call({}, "finish_job"))
+        require_success(agent.call({}, "finish_job"))
         expect(page.locator(".good")).to_have_text("The plan is complete.")
 
         store = repo.store()
@@ -125,11 +129,11 @@ def test_a_task_that_is_ticked_elsewhere_is_ticked_here_and_a_broken_plan_says_w
 def test_what_cannot_be_seen_from_here_is_told_as_the_store_mirrors_it(
     at: Place, context: BrowserContext
 ) -> None:
-    played(at, spells, skills, planner)
+    play_faces(at, play_spells, play_skills, play_planner)
     found = runs(at)
     at.project.rename(at.folder / "away")
-    with dashboard(at) as pages:
-        page = entered(context, pages, f"/runs/{found['planner']}/plan")
+    with run_dashboard(at) as pages:
+        page = open_signed_in_page(context, pages, f"/runs/{found['planner']}/plan")
         expect(page.locator("#plan-gone")).to_contain_text("feat(kettle): whistle when the water boils")
         expect(page.locator("#plan-gone pre")).to_have_text("handrail plan show")
         page.goto(f"{pages.url}/runs/{found['spells']}/plan")
@@ -149,12 +153,12 @@ def test_what_cannot_be_seen_from_here_is_told_as_the_store_mirrors_it(
 def test_files_a_repository_or_a_workflow_that_are_gone_leave_what_the_store_has(
     at: Place, context: BrowserContext
 ) -> None:
-    played(at, spells, planner)
+    play_faces(at, play_spells, play_planner)
     found = runs(at)
     shutil.rmtree(at.project / ".git")
     shutil.rmtree(at.project / ".ai")
-    with dashboard(at) as pages:
-        page = entered(context, pages, f"/runs/{found['planner']}/plan")
+    with run_dashboard(at) as pages:
+        page = open_signed_in_page(context, pages, f"/runs/{found['planner']}/plan")
         expect(page.locator("#plan-gone")).to_be_visible()
         page.goto(f"{pages.url}/runs/{found['spells']}/plan")
         expect(page.locator(".note")).to_be_visible()

@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from handrail.workflows.load import WorkflowSource
-from helpers.browser import Pages, dashboard, entered
-from helpers.history import PLAIN, History, lived, played
-from helpers.servers import Place, place
+from helpers.browser import DashboardProcess, open_signed_in_page, run_dashboard
+from helpers.history import PLAIN, History, open_sample_store, play_lifecycles
+from helpers.servers import Place, create_place
 from tools.sample_store import MINUTE
 
 ROUND = WorkflowSource(
@@ -33,10 +33,10 @@ transitions:
 @pytest.fixture(scope="module")
 def past(tmp_path_factory: pytest.TempPathFactory) -> History:
     """A store with a run of every lifecycle, and one that was often refused and sent back."""
-    at = place(Path(tmp_path_factory.mktemp("times")) / "place")
+    at = create_place(Path(tmp_path_factory.mktemp("times")) / "place")
     at.store.parent.mkdir(mode=0o700)
-    with played(at.store) as play:
-        runs = lived(play)
+    with open_sample_store(at.store) as play:
+        runs = play_lifecycles(play)
         long = play.start("Go round", ROUND)
         for _ in range(62):
             play.send(long, "continue", PLAIN)
@@ -47,16 +47,16 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> History:
 
 
 @pytest.fixture(scope="module")
-def shown(past: History) -> Iterator[Pages]:
+def shown(past: History) -> Iterator[DashboardProcess]:
     """The pages over it."""
-    with dashboard(Place(past.path.parent.parent)) as made:
+    with run_dashboard(Place(past.path.parent.parent)) as made:
         yield made
 
 
 @pytest.fixture
-def page(context: BrowserContext, shown: Pages) -> Page:
+def page(context: BrowserContext, shown: DashboardProcess) -> Page:
     """A page of a browser that was let in."""
-    return entered(context, shown)
+    return open_signed_in_page(context, shown)
 
 
 def table(page: Page) -> list[list[str]]:
@@ -65,7 +65,7 @@ def table(page: Page) -> list[list[str]]:
     return [[cell.strip() for cell in row.locator("th, td:not(.began)").all_inner_texts()] for row in rows]
 
 
-def test_the_numbers_are_those_of_the_picture(page: Page, shown: Pages, past: History) -> None:
+def test_the_numbers_are_those_of_the_picture(page: Page, shown: DashboardProcess, past: History) -> None:
     page.goto(f"{shown.url}/runs/{past.runs['completed']}/timeline")
 
     assert table(page) == [
@@ -80,7 +80,9 @@ def test_the_numbers_are_those_of_the_picture(page: Page, shown: Pages, past: Hi
     assert bars == ["1 reproduce: 10 min", "2 diagnose: 1 min", "3 mend: 1 min", "4 prove: 1 min"]
 
 
-def test_refusals_pauses_and_steps_that_are_open_are_told(page: Page, shown: Pages, past: History) -> None:
+def test_refusals_pauses_and_steps_that_are_open_are_told(
+    page: Page, shown: DashboardProcess, past: History
+) -> None:
     page.goto(f"{shown.url}/runs/{past.runs['running']}/timeline")
     assert [row[-1] for row in table(page)] == ["Refused", "2", "", "", "2"]
     expect(page.locator(".lasting")).to_have_text("still open")
@@ -91,9 +93,9 @@ def test_refusals_pauses_and_steps_that_are_open_are_told(page: Page, shown: Pag
 
 
 def test_a_bar_leads_to_its_numbers_and_those_to_the_graph(
-    scriptless: BrowserContext, shown: Pages, past: History
+    scriptless: BrowserContext, shown: DashboardProcess, past: History
 ) -> None:
-    page = entered(scriptless, shown, f"/runs/{past.runs['completed']}/timeline")
+    page = open_signed_in_page(scriptless, shown, f"/runs/{past.runs['completed']}/timeline")
     page.locator(".when-wide a.row .name").nth(2).click()
 
     expect(page.locator(".numbers tr:target th")).to_have_text("3 mend")
@@ -101,7 +103,9 @@ def test_a_bar_leads_to_its_numbers_and_those_to_the_graph(
     expect(page.locator("#state h2")).to_have_text("mend")
 
 
-def test_idle_times_are_shortened_unless_they_shall_not_be(page: Page, shown: Pages, past: History) -> None:
+def test_idle_times_are_shortened_unless_they_shall_not_be(
+    page: Page, shown: DashboardProcess, past: History
+) -> None:
     page.goto(f"{shown.url}/runs/{past.runs['idle']}/timeline")
     assert page.locator(".when-wide .break").count() >= 1
 
@@ -111,7 +115,7 @@ def test_idle_times_are_shortened_unless_they_shall_not_be(page: Page, shown: Pa
     expect(page.get_by_role("link", name="To scale")).to_have_attribute("aria-current", "true")
 
 
-def test_with_many_steps_a_row_is_a_state(page: Page, shown: Pages, past: History) -> None:
+def test_with_many_steps_a_row_is_a_state(page: Page, shown: DashboardProcess, past: History) -> None:
     page.goto(f"{shown.url}/runs/{past.runs['long']}/timeline")
     assert [row[0].partition(" still")[0] for row in table(page)] == [
         "Step",
@@ -124,8 +128,10 @@ def test_with_many_steps_a_row_is_a_state(page: Page, shown: Pages, past: Histor
     expect(page.locator(".numbers tr:target th")).to_contain_text("back")
 
 
-def test_a_phone_gets_a_picture_of_its_own(context: BrowserContext, shown: Pages, past: History) -> None:
-    page = entered(context, shown)
+def test_a_phone_gets_a_picture_of_its_own(
+    context: BrowserContext, shown: DashboardProcess, past: History
+) -> None:
+    page = open_signed_in_page(context, shown)
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{shown.url}/runs/{past.runs['completed']}/timeline")
 

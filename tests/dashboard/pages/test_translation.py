@@ -19,9 +19,9 @@ import handrail
 from handrail.app.run_view import CODE_MEANINGS
 from handrail.engine.model import Lifecycle
 from handrail.runtime.entries import EntryKind
-from helpers.browser import Pages, dashboard, entered, live
+from helpers.browser import DashboardProcess, await_live_updates, open_signed_in_page, run_dashboard
 from helpers.commit_plans import CONSTRAINTS, DESCRIPTION, TO_FILL, TO_PLAN
-from helpers.face_runs import Faces
+from helpers.face_runs import FaceRuns
 
 TEXTS: Final = Path("app") / "languages" / "en.yaml"
 PLACEHOLDER: Final = re.compile(r"(\{\{[^{}]*\}\})")
@@ -50,18 +50,18 @@ def test_the_marks_stand_around_what_is_said_and_not_around_what_is_put_in() -> 
 
 
 @pytest.fixture(scope="module")
-def pages(faces: Faces, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
+def pages(faces: FaceRuns, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DashboardProcess]:
     """The pages of a program in which this one file is another."""
     copy = tmp_path_factory.mktemp("marked") / "handrail"
     shutil.copytree(Path(handrail.__file__).parent, copy, ignore=lambda *_: {"__pycache__"})
     said: dict[str, Any] = msgspec.yaml.decode((copy / TEXTS).read_bytes())
     (copy / TEXTS).write_bytes(msgspec.yaml.encode(marked(said)))
-    with dashboard(faces.at, PYTHONPATH=str(copy.parent)) as made:
+    with run_dashboard(faces.at, PYTHONPATH=str(copy.parent)) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def data(faces: Faces) -> str:
+def data(faces: FaceRuns) -> str:
     """All that is data: of the store, its projects and what is installed, and the words of the journal."""
     stored = sqlite3.connect(f"file:{faces.at.store}?mode=ro", uri=True)
     try:
@@ -118,13 +118,13 @@ def test_what_has_no_mark_is_found_unless_it_is_data() -> None:
 @pytest.mark.unmeasured
 def test_everything_that_a_page_says_is_in_the_catalogue(
     context: BrowserContext,
-    pages: Pages,
-    faces: Faces,
+    pages: DashboardProcess,
+    faces: FaceRuns,
     data: str,
     record_property: Callable[[str, object], None],
 ) -> None:
-    page = entered(context, pages, "/")
-    live(page)
+    page = open_signed_in_page(context, pages, "/")
+    await_live_updates(page)
     runs = [f"/runs/{run}{tab}" for run in faces.runs.values() for tab in TABS]
     steps = faces.runs["steps"]
     paths = [
@@ -134,9 +134,9 @@ def test_everything_that_a_page_says_is_in_the_catalogue(
         *(f"/runs/{steps}/do/{action}" for action in ("abandon", "diverge", "fail", "complete-step")),
         *(f"/runs/{steps}/graph?state=two", f"/runs/{steps}/artifacts?n=1", *runs),
     ]
-    told: list[list[str]] = page.evaluate(ODD, [None, *paths])
+    answer: list[list[str]] = page.evaluate(ODD, [None, *paths])
 
-    found = {path: unmarked(said, data) for path, said in zip(["", *paths], told, strict=True)}
+    found = {path: unmarked(said, data) for path, said in zip(["", *paths], answer, strict=True)}
     assert {path: wrong for path, wrong in found.items() if wrong} == {}
-    assert sum("⟦" in text for said in told for text in said) > 1_000
+    assert sum("⟦" in text for said in answer for text in said) > 1_000
     record_property("points", len(paths))

@@ -8,10 +8,10 @@ from typing import Final
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from helpers.browser import Pages, dashboard, entered
-from helpers.hostile_texts import Watched
-from helpers.program import Said, handrail
-from helpers.servers import BRIEF, Pipe, Place, place
+from helpers.browser import DashboardProcess, open_signed_in_page, run_dashboard
+from helpers.hostile_texts import WatchedPage
+from helpers.program import CommandResult, run_handrail
+from helpers.servers import BRIEF, Pipe, Place, create_place
 
 BROKEN: Final = """\
 workflow: broken
@@ -35,7 +35,9 @@ LONG: Final = "workflow: long\nversion: 1\nauthority: sql\nabout: A long way\nst
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
     """A project with a workflow of each sort: good, wrong, long, hiding, unreadable."""
-    made = place(Path(tmp_path_factory.mktemp("flows")) / "place", broken=BROKEN, release=OWN, long=LONG)
+    made = create_place(
+        Path(tmp_path_factory.mktemp("flows")) / "place", broken=BROKEN, release=OWN, long=LONG
+    )
     shelf = made.project / ".handrail" / "workflows"
     (shelf / "unread.yaml").write_text("workflow: [", "utf-8")
     (shelf / "bytes.yaml").write_bytes(b"workflow: bytes\n# \xff\xfe\n")
@@ -47,21 +49,21 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 @pytest.fixture(scope="module")
-def shown(at: Place) -> Iterator[Pages]:
+def shown(at: Place) -> Iterator[DashboardProcess]:
     """The pages of somebody who works in it."""
-    with dashboard(at, "--project", str(at.project)) as made:
+    with run_dashboard(at, "--project", str(at.project)) as made:
         yield made
 
 
 @pytest.fixture
-def page(context: BrowserContext, shown: Pages) -> Page:
+def page(context: BrowserContext, shown: DashboardProcess) -> Page:
     """A page of a browser that was let in."""
-    return entered(context, shown, "/workflows")
+    return open_signed_in_page(context, shown, "/workflows")
 
 
-def cli(at: Place, *words: str) -> Said:
+def cli(at: Place, *words: str) -> CommandResult:
     """What the command line says in the same project."""
-    return handrail(*words, cwd=at.project, HOME=at.env["HOME"], **_homes(at))
+    return run_handrail(*words, cwd=at.project, HOME=at.env["HOME"], **_homes(at))
 
 
 def _homes(at: Place) -> dict[str, str]:
@@ -80,8 +82,8 @@ def test_the_list_is_that_of_the_command_line(page: Page, at: Place) -> None:
     marks = [" ".join(one.split()) for one in page.locator(".flows .c-from").all_inner_texts()]
 
     assert names == [entry["name"] for entry in entries]
-    told = {"project": "the project's", "user": "yours", "built-in": "built in"}
-    assert [mark.startswith(told[entry["origin"]]) for mark, entry in zip(marks, entries, strict=True)] == (
+    answer = {"project": "the project's", "user": "yours", "built-in": "built in"}
+    assert [mark.startswith(answer[entry["origin"]]) for mark, entry in zip(marks, entries, strict=True)] == (
         [True] * len(entries)
     )
     assert [("hidden" in mark) for mark in marks] == [entry["hidden"] for entry in entries]
@@ -102,7 +104,7 @@ def test_each_line_says_whose_it_is_what_it_hides_and_what_is_wrong(page: Page) 
 
 
 def test_the_report_is_that_of_the_command_line_and_leads_to_the_line(
-    page: Page, at: Place, shown: Pages
+    page: Page, at: Place, shown: DashboardProcess
 ) -> None:
     (problem,) = json.loads(cli(at, "workflows", "check", ".handrail/workflows/broken.yaml", "--json").out)[
         "problems"
@@ -117,7 +119,9 @@ def test_the_report_is_that_of_the_command_line_and_leads_to_the_line(
     assert (problem["line"], page.locator(".source .line").count()) == (7, 11)
 
 
-def test_the_source_stands_there_as_it_is_with_the_numbers_of_its_lines(page: Page, shown: Pages) -> None:
+def test_the_source_stands_there_as_it_is_with_the_numbers_of_its_lines(
+    page: Page, shown: DashboardProcess
+) -> None:
     page.goto(f"{shown.url}/workflows/walk")
     lines = page.locator(".source .line").all_inner_texts()
 
@@ -130,7 +134,7 @@ def test_the_source_stands_there_as_it_is_with_the_numbers_of_its_lines(page: Pa
     assert all(text.startswith("Text ") for text in texts)
 
 
-def test_a_state_of_the_graph_leads_to_what_it_asks_for(page: Page, shown: Pages) -> None:
+def test_a_state_of_the_graph_leads_to_what_it_asks_for(page: Page, shown: DashboardProcess) -> None:
     page.goto(f"{shown.url}/workflows/walk")
     page.locator("svg a[data-state=three]").click()
     page.wait_for_url("**#state=three")
@@ -143,7 +147,9 @@ def test_a_state_of_the_graph_leads_to_what_it_asks_for(page: Page, shown: Pages
     page.wait_for_url("**/workflows/walk?**#state=three")
 
 
-def test_a_long_workflow_is_drawn_in_groups_that_can_be_taken_apart(page: Page, shown: Pages) -> None:
+def test_a_long_workflow_is_drawn_in_groups_that_can_be_taken_apart(
+    page: Page, shown: DashboardProcess
+) -> None:
     page.goto(f"{shown.url}/workflows/long")
     few = page.locator("svg .node").count()
     page.locator("svg a[data-group]").first.click()
@@ -160,7 +166,7 @@ def test_a_long_workflow_is_drawn_in_groups_that_can_be_taken_apart(page: Page, 
 
 
 def test_what_hides_another_shows_what_it_changes_until_it_is_trusted(
-    page: Page, shown: Pages, at: Place
+    page: Page, shown: DashboardProcess, at: Place
 ) -> None:
     page.goto(f"{shown.url}/workflows/release")
     expect(page.locator("#untrusted code").first).to_have_text("handrail trust release")
@@ -180,7 +186,7 @@ def test_what_hides_another_shows_what_it_changes_until_it_is_trusted(
     expect(page.locator(".run-title .is-good")).to_have_text("trusted")
 
 
-def test_what_cannot_be_read_says_why(page: Page, shown: Pages) -> None:
+def test_what_cannot_be_read_says_why(page: Page, shown: DashboardProcess) -> None:
     for name, words in {
         "unread": "while parsing a node",
         "bytes": "UTF-8",
@@ -193,7 +199,7 @@ def test_what_cannot_be_read_says_why(page: Page, shown: Pages) -> None:
     assert "hostname" not in page.locator("#main").inner_text()
 
 
-def test_a_name_that_nobody_has_is_told_with_where_to_look(page: Page, shown: Pages) -> None:
+def test_a_name_that_nobody_has_is_told_with_where_to_look(page: Page, shown: DashboardProcess) -> None:
     answered = page.goto(f"{shown.url}/workflows/%3Cb%3Enobody")
 
     assert answered is not None
@@ -204,8 +210,8 @@ def test_a_name_that_nobody_has_is_told_with_where_to_look(page: Page, shown: Pa
     assert page.request.get(f"{shown.url}/workflows?project=elsewhere").status == 404
 
 
-def test_hostile_texts_stand_there_as_text(context: BrowserContext, shown: Pages) -> None:
-    watched = Watched(entered(context, shown), shown.url)
+def test_hostile_texts_stand_there_as_text(context: BrowserContext, shown: DashboardProcess) -> None:
+    watched = WatchedPage(open_signed_in_page(context, shown), shown.url)
     page = watched.page
     for path in ("/workflows", "/workflows/broken", "/workflows/bytes"):
         page.goto(shown.url + path)
@@ -221,11 +227,11 @@ def test_hostile_texts_stand_there_as_text(context: BrowserContext, shown: Pages
 
 
 def test_a_run_leads_to_its_workflow_and_that_to_its_runs(at: Place, context: BrowserContext) -> None:
-    other = place(at.folder / "walked")
+    other = create_place(at.folder / "walked")
     with Pipe(other) as agent:
         begun = agent.start(goal="To be followed")
-    with dashboard(other) as pages:
-        page = entered(context, pages, f"/runs/{begun.run}")
+    with run_dashboard(other) as pages:
+        page = open_signed_in_page(context, pages, f"/runs/{begun.run}")
         page.get_by_role("link", name="walk", exact=True).click()
         page.wait_for_url("**/workflows/walk?project=project")
         expect(page.locator(".lead")).to_have_text("Six steps in a row")
@@ -246,13 +252,13 @@ def test_a_run_leads_to_its_workflow_and_that_to_its_runs(at: Place, context: Br
 def test_a_run_of_a_project_without_definitions_leads_to_what_every_project_sees(
     at: Place, context: BrowserContext
 ) -> None:
-    other = place(at.folder / "plain")
+    other = create_place(at.folder / "plain")
     bare = at.folder / "plain" / "bare"
     bare.mkdir()
     with Pipe(other, "--project", str(bare)) as agent:
         begun = agent.start("bug-fix", goal="To be mended", project="bare", inputs={"report": "It fails."})
-    with dashboard(other) as pages:
-        page = entered(context, pages, f"/runs/{begun.run}")
+    with run_dashboard(other) as pages:
+        page = open_signed_in_page(context, pages, f"/runs/{begun.run}")
         page.get_by_role("link", name="bug-fix", exact=True).click()
         page.wait_for_url("**/workflows/bug-fix?project=bare")
 

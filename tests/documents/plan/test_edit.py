@@ -217,8 +217,8 @@ def test_new_tasks_that_are_open_take_the_marker_away() -> None:
     assert _text(edited) == "feat(x): t\n\n- [ ]: b\n\nGo on\n- Bad: One\n"
     assert isinstance(edited, Plan)
     assert [one.code for one in edited.warnings] == ["marker_removed"]
-    kept = set_tasks(plan, [[True, "b", []]])
-    assert _text(kept).endswith("~~~ COMPLETE ~~~\n")
+    stored = set_tasks(plan, [[True, "b", []]])
+    assert _text(stored).endswith("~~~ COMPLETE ~~~\n")
 
 
 def test_a_direction_that_was_only_a_marker_goes_and_what_was_skipped_stays() -> None:

@@ -49,16 +49,16 @@ def test_new_tasks_are_as_they_are_given_and_each_that_was_complete_is_asked_for
     assert first["required_confirmation"] is False
     agent.does(TO_FILL, TO_ADD, TO_FINISH)
 
-    told = agent.does(("set_tasks", {"tasks": [{**TASKS[1], "completed": True}, TASKS[0]]}))
+    answer = agent.does(("set_tasks", {"tasks": [{**TASKS[1], "completed": True}, TASKS[0]]}))
 
-    check = told.reply["alignment_check"]
+    check = answer.reply["alignment_check"]
     assert check["required_confirmation"] is True
     assert check["question"] == (
         "These tasks were complete before the plan was updated. What is the status of each of them now?"
         " Confirm it: call `mark_task` for what is still done, and do again what is not.\n"
         "- heat-water\n- heat-water/fill-it\n- add-leaves"
     )
-    assert told.reply["action_taken"] == (
+    assert answer.reply["action_taken"] == (
         "The tasks are set. Each is complete or open as it was given, whatever it was before.\n"
         "- the plan was complete: its box is open again"
     )
@@ -73,19 +73,19 @@ def test_tasks_may_be_given_in_one_list_with_their_levels(agent: PlanAgent) -> N
         {"summary": "Fill", "details": "y", "level": 1, "completed": True},
         {"summary": "Boil", "details": "z", "level": 1},
     ]
-    told = agent.does(TO_START, ("set_tasks", {"tasks": flat}))
+    answer = agent.does(TO_START, ("set_tasks", {"tasks": flat}))
 
     assert agent.text() == (
         "feat(tea): brew tea\n\nTasks [ ]:\n- [ ] Heat: x\n  - [x] Fill: y\n  - [ ] Boil: z\n"
     )
-    state = told.reply["current_state"]
+    state = answer.reply["current_state"]
     assert (state["total_tasks"], state["completed_tasks"], state["current_task_id"]) == (3, 1, "heat/boil")
 
 
 @requirement("commits:K8")
 def test_an_empty_list_says_that_there_are_no_constraints(agent: PlanAgent) -> None:
-    told = agent.does(TO_START, ("set_constraints", {"constraints": []}))
+    answer = agent.does(TO_START, ("set_constraints", {"constraints": []}))
 
-    assert told.reply["current_state"]["has_constraints"] is True
+    assert answer.reply["current_state"]["has_constraints"] is True
     assert agent.text() == "feat(tea): brew tea\n\nConstraints: none\n"
     assert agent.calls("get_constraints").reply["constraints"] == []

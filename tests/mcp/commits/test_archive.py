@@ -15,8 +15,8 @@ from helpers.commit_plans import (
     TO_READ,
     TO_START,
 )
-from helpers.planner_agents import plan_agent
-from helpers.repositories import made
+from helpers.planner_agents import open_plan_agent
+from helpers.repositories import create_repository
 
 OFFER = "in git `handrail plan message | git commit -F -` commits with it"
 
@@ -25,11 +25,11 @@ OFFER = "in git `handrail plan message | git commit -F -` commits with it"
 def test_a_finished_message_is_archived_where_git_keeps_it_and_offered_as_that_of_the_commit(
     tmp_path: Path, kind: str
 ) -> None:
-    repo = made(kind, tmp_path / "project", tmp_path / "home")
-    with plan_agent(tmp_path, repo, face="commits") as agent:
+    repo = create_repository(kind, tmp_path / "project", tmp_path / "home")
+    with open_plan_agent(tmp_path, repo, face="commits") as agent:
         agent.does(TO_START, TO_DESCRIBE, TO_BIND, TO_PLAN, TO_FILL, TO_ADD)
-        told = agent.does(TO_FINISH)
-        assert OFFER in told.reply["action_taken"]
+        answer = agent.does(TO_FINISH)
+        assert OFFER in answer.reply["action_taken"]
         assert OFFER in agent.does(TO_READ).reply["action_taken"]
         assert agent.text() == COMPLETE
         assert agent.lifecycles() == [("idle", "running"), ("running", "completed")]

@@ -19,7 +19,7 @@ from handrail.app.faces import Question
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.server import build_server
 from handrail.runtime.records import Caller
-from helpers.commit_plans import clean
+from helpers.commit_plans import create_clean_place
 from helpers.elicitation import (
     ABLE,
     CANCEL,
@@ -30,16 +30,16 @@ from helpers.elicitation import (
     REFORMAT,
     TITLED,
     UNDECIDED,
-    Asking,
+    AskingPipe,
     Person,
-    call,
+    call_tool,
 )
-from helpers.http_servers import site
+from helpers.http_servers import run_http_server
 from helpers.planner_agents import PlanAgent, RepositoryPlace
 from helpers.requirement import requirement
-from helpers.servers import ERAS, Told, told
-from helpers.tenants import Person as Visitor
-from helpers.tenants import token
+from helpers.servers import ERAS, ToolAnswer, read_tool_answer
+from helpers.tenants import TenantUser as Visitor
+from helpers.tenants import create_token
 
 A = "A: send the whole new message"
 B = "B: the commit message stays as it is."
@@ -51,7 +51,7 @@ BOUNDARY = re.compile("[0-9a-f]{12}")
 @pytest.fixture
 def at(tmp_path: Path) -> RepositoryPlace:
     """A commit whose message does not follow the format."""
-    here = clean(tmp_path, "git")
+    here = create_clean_place(tmp_path, "git")
     here.writes(FOREIGN)
     return here
 
@@ -67,7 +67,7 @@ async def _chooses(client: Client, person: Person) -> None:
         (READ_ONLY, {"choice": "read_only"}, B),
     ):
         person.says.append(said)
-        chosen, by_argument = await call(client), await call(client, **given)
+        chosen, by_argument = await call_tool(client), await call_tool(client, **given)
         assert chosen.reply["action_taken"].startswith(action), chosen.text
         assert (
             plain(chosen.text).partition("step_token")[0]
@@ -76,7 +76,7 @@ async def _chooses(client: Client, person: Person) -> None:
         assert chosen.reply.keys() == by_argument.reply.keys()
     for neither in (DECLINE, CANCEL):
         person.says.append(neither)
-        found = await call(client)
+        found = await call_tool(client)
         assert found.reply["action_taken"].startswith(NEITHER), neither
         assert (found.failed, found.reply["raw_commit_content"]) == (False, FOREIGN)
         assert "person" not in found.reply
@@ -122,7 +122,7 @@ def test_over_stdio_a_person_is_asked_by_a_real_client(at: RepositoryPlace, era:
 @requirement("commits:malformed")
 @pytest.mark.parametrize("era", ERAS)
 def test_over_http_a_person_is_asked_by_a_real_client(at: RepositoryPlace, era: str) -> None:
-    with site(at.at, PATH=at.repo.path) as served:
+    with run_http_server(at.at, PATH=at.repo.path) as served:
         anyio.run(_at, served.url("commits"), era, Person())
 
     assert at.text() == FOREIGN
@@ -134,8 +134,8 @@ def test_over_http_a_person_is_asked_by_a_real_client(at: RepositoryPlace, era: 
 def test_a_client_that_cannot_show_a_form_is_answered_at_once(
     at: RepositoryPlace, era: str, able: dict[str, Any]
 ) -> None:
-    with Asking(at, era, able) as pipe:
-        found = told({"result": pipe.result()})
+    with AskingPipe(at, era, able) as pipe:
+        found = read_tool_answer({"result": pipe.result()})
 
     assert found.reply["action_taken"].startswith(NEITHER)
     assert found.reply["alignment_check"]["required_confirmation"] is True
@@ -143,7 +143,7 @@ def test_a_client_that_cannot_show_a_form_is_answered_at_once(
 
 
 def test_a_choice_by_argument_or_a_valid_message_is_not_asked_about(at: RepositoryPlace) -> None:
-    with Asking(at, "auto") as pipe:
+    with AskingPipe(at, "auto") as pipe:
         for given in ({"choice": "read_only"}, {"message": "x"}, {"unknown": 1}):
             pipe.call(given, "verify_plan")
         at.writes("feat(tea): brew tea\n")
@@ -154,7 +154,7 @@ def test_a_choice_by_argument_or_a_valid_message_is_not_asked_about(at: Reposito
 
 def test_nothing_is_held_while_a_person_thinks(at: RepositoryPlace) -> None:
     good = "feat(tea): brew tea\n"
-    with Asking(at, "legacy") as pipe:
+    with AskingPipe(at, "legacy") as pipe:
         question = pipe.asked()
         assert pipe.call({}, "get_plan").reply["raw_commit_content"] == FOREIGN
         assert at.once("verify_plan", choice="reformat", message=good).failed is False
@@ -172,14 +172,14 @@ def test_a_client_that_fails_to_ask_is_answered_as_if_it_could_not(at: Repositor
         {"result": {"action": "perhaps"}},
     ]
     answers += [{"result": one} for one in UNDECIDED]
-    with Asking(at, "legacy") as pipe:
+    with AskingPipe(at, "legacy") as pipe:
         for said in answers:
             found = pipe.reply(pipe.asked(), **said)
             assert (found.failed, found.reply["action_taken"].startswith(NEITHER)) == (False, True), said
 
 
 def test_a_client_that_leaves_in_place_of_an_answer_leaves_nothing_behind(at: RepositoryPlace) -> None:
-    with Asking(at, "legacy") as pipe:
+    with AskingPipe(at, "legacy") as pipe:
         pipe.asked()
 
     assert pipe.errors() == ""
@@ -187,7 +187,7 @@ def test_a_client_that_leaves_in_place_of_an_answer_leaves_nothing_behind(at: Re
 
 
 def test_an_older_client_gets_the_titles_as_it_knows_them(at: RepositoryPlace) -> None:
-    with Asking(at, "legacy", {"elicitation": {}}, "2025-06-18") as pipe:
+    with AskingPipe(at, "legacy", {"elicitation": {}}, "2025-06-18") as pipe:
         question = pipe.asked()
         pipe.reply(question, result=READ_ONLY)
 
@@ -200,7 +200,7 @@ def test_an_older_client_gets_the_titles_as_it_knows_them(at: RepositoryPlace) -
     }
 
 
-async def _unasked(at: RepositoryPlace, person: Person) -> Told:
+async def _unasked(at: RepositoryPlace, person: Person) -> ToolAnswer:
     with open_app(at.at.store, [at.at.project]) as opened:
         server = build_server(opened, "commits", Spelling.PORTABLE)
         manager = StreamableHTTPSessionManager(server, stateless=True)
@@ -217,7 +217,7 @@ async def _unasked(at: RepositoryPlace, person: Person) -> Told:
                 elicitation_callback=person,
             ) as client,
         ):
-            return await call(client)
+            return await call_tool(client)
 
 
 def test_without_a_session_a_client_of_2025_is_never_asked(at: RepositoryPlace) -> None:
@@ -229,10 +229,10 @@ def test_without_a_session_a_client_of_2025_is_never_asked(at: RepositoryPlace) 
 
 
 def test_what_was_answered_is_taken_by_another_process_and_as_often_as_it_comes(at: RepositoryPlace) -> None:
-    with Asking(at, "auto") as first:
+    with AskingPipe(at, "auto") as first:
         state = first.question()["requestState"]
-    with Asking(at, "auto") as second:
-        found = [told({"result": second.goes_on(state)}) for _ in range(2)]
+    with AskingPipe(at, "auto") as second:
+        found = [read_tool_answer({"result": second.goes_on(state)}) for _ in range(2)]
 
     assert [one.reply["action_taken"].startswith(A) for one in found] == [True, True]
     assert at.text() == FOREIGN
@@ -241,7 +241,7 @@ def test_what_was_answered_is_taken_by_another_process_and_as_often_as_it_comes(
 def test_a_state_that_is_forged_or_of_another_call_is_an_error_and_changes_nothing(
     at: RepositoryPlace,
 ) -> None:
-    with Asking(at, "auto") as pipe:
+    with AskingPipe(at, "auto") as pipe:
         state = str(pipe.question()["requestState"])
         forged = "", "v1.AAAA", state[:-1], state[:40] + ("A" if state[40] != "A" else "B") + state[41:], 7
         wrong = [pipe.goes_on(one) for one in forged]
@@ -256,7 +256,7 @@ def test_a_state_that_is_forged_or_of_another_call_is_an_error_and_changes_nothi
 
 
 def test_what_comes_without_its_state_or_says_nothing_is_asked_again(at: RepositoryPlace) -> None:
-    with Asking(at, "auto") as pipe:
+    with AskingPipe(at, "auto") as pipe:
         first = pipe.question()
         pipe.question(inputResponses={"choice": REFORMAT})
         pipe.question(requestState=first["requestState"], inputResponses={"other": REFORMAT})
@@ -266,27 +266,27 @@ def test_what_comes_without_its_state_or_says_nothing_is_asked_again(at: Reposit
 
 
 def test_what_was_answered_of_one_message_is_not_taken_for_another(at: RepositoryPlace) -> None:
-    with Asking(at, "auto") as pipe:
+    with AskingPipe(at, "auto") as pipe:
         old = pipe.question()["requestState"]
         at.writes("Split the kettle\n")
         again = pipe.goes_on(old)
         assert "\nSplit the kettle\n" in again["inputRequests"]["choice"]["params"]["message"]
-        found = told({"result": pipe.goes_on(again["requestState"], READ_ONLY)})
+        found = read_tool_answer({"result": pipe.goes_on(again["requestState"], READ_ONLY)})
 
     assert found.reply["action_taken"].startswith(B)
 
 
 def test_an_answer_without_a_choice_counts_as_none(at: RepositoryPlace) -> None:
-    with Asking(at, "auto") as pipe:
+    with AskingPipe(at, "auto") as pipe:
         state = pipe.question()["requestState"]
-        found = [told({"result": pipe.goes_on(state, said)}) for said in UNDECIDED]
+        found = [read_tool_answer({"result": pipe.goes_on(state, said)}) for said in UNDECIDED]
 
     assert [one.reply["action_taken"].startswith(NEITHER) for one in found] == [True] * len(UNDECIDED)
 
 
 def test_a_person_cannot_answer_for_another(at: RepositoryPlace) -> None:
-    secrets = [token(at.at, name)["secret"] for name in ("ann", "bob")]
-    with site(at.at, "--auth", "token", PATH=at.repo.path) as served:
+    secrets = [create_token(at.at, name)["secret"] for name in ("ann", "bob")]
+    with run_http_server(at.at, "--auth", "token", PATH=at.repo.path) as served:
         ann, bob = (Visitor(served, secret, []) for secret in secrets)
 
         def asks(who: Visitor, **more: object) -> dict[str, Any]:
@@ -295,15 +295,15 @@ def test_a_person_cannot_answer_for_another(at: RepositoryPlace) -> None:
 
         said = {"requestState": asks(ann)["result"]["requestState"], "inputResponses": {"choice": REFORMAT}}
         assert asks(bob, **said)["error"]["code"] == -32602
-        assert told(asks(ann, **said)).reply["action_taken"].startswith(A)
+        assert read_tool_answer(asks(ann, **said)).reply["action_taken"].startswith(A)
 
 
 def test_a_token_comes_back_unspent_however_often_a_person_is_asked(at: RepositoryPlace) -> None:
-    with Asking(at, "auto") as pipe:
+    with AskingPipe(at, "auto") as pipe:
         token = pipe.call({}, "get_plan").reply["step_token"]
         given = {"arguments": {"step_token": token}}
         state = pipe.question(**given)["requestState"]
-        found = told({"result": pipe.goes_on(state, **given)})
+        found = read_tool_answer({"result": pipe.goes_on(state, **given)})
         good = {"choice": "reformat", "message": "feat(tea): brew tea\n", "step_token": token}
         assert found.reply["step_token"] == token
         assert pipe.call(good, "verify_plan").failed is False
@@ -315,7 +315,7 @@ def test_a_person_is_shown_no_more_than_they_can_read_and_nothing_that_their_scr
     at: RepositoryPlace,
 ) -> None:
     at.writes("\x1b[2Jgone\u202e\u200b\rA) is safe\n" + "x" * 100_000)
-    with Asking(at, "auto") as pipe:
+    with AskingPipe(at, "auto") as pipe:
         message = str(pipe.question()["inputRequests"]["choice"]["params"]["message"])
 
     assert len(message) < 5_000

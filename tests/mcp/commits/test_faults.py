@@ -8,10 +8,10 @@ from handrail.app.faces import CallFailure
 from handrail.engine.refusals import RefusalCode
 from handrail.mcp.faces.commits import CommitsStatus
 from handrail.runtime.errors import FaultCode
-from helpers.commit_plans import NOTHING, START, TASKS, clean
+from helpers.commit_plans import NOTHING, START, TASKS, create_clean_place
 from helpers.planner_agents import PlanAgent
 from helpers.requirement import requirement
-from helpers.servers import told
+from helpers.servers import read_tool_answer
 
 CALLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("start_planning", {**START}),
@@ -38,7 +38,7 @@ CALLS: tuple[tuple[str, dict[str, object]], ...] = (
 def test_a_failure_of_version_control_is_severe_in_every_tool_until_it_is_repaired(
     tmp_path: Path, kind: str, repair: str
 ) -> None:
-    at = clean(tmp_path, kind)
+    at = create_clean_place(tmp_path, kind)
     home, hidden = at.repo.folder / f".{kind}", tmp_path / "hidden"
     with at.server() as pipe:
         pipe.call(START, "start_planning")
@@ -83,7 +83,7 @@ def test_a_failure_outside_version_control_is_not_critical(agent: PlanAgent) -> 
 def test_two_servers_take_turns_and_of_two_at_once_one_wins_and_the_other_is_shown_its_plan(
     tmp_path: Path,
 ) -> None:
-    at = clean(tmp_path, "jj")
+    at = create_clean_place(tmp_path, "jj")
     with at.server() as one, at.server() as other:
         token = one.call(START, "start_planning").reply["step_token"]
         again = other.call({"description": "Why.", "step_token": token}, "update_description")
@@ -98,7 +98,7 @@ def test_two_servers_take_turns_and_of_two_at_once_one_wins_and_the_other_is_sho
             tasks = [{"summary": f"Task {number}", "details": "x"}]
             pipe.post("tools/call", {"name": "set_tasks", "arguments": {"tasks": tasks, "step_token": token}})
         for number, (pipe, _) in enumerate(held):
-            answers[number] = told(pipe.answer())
+            answers[number] = read_tool_answer(pipe.answer())
 
     (won,) = [number for number, answer in answers.items() if not answer.failed]
     lost = answers[1 - won].reply

@@ -20,7 +20,7 @@ from helpers.commit_plans import (
     TO_FINISH,
     TO_PLAN,
     TO_START,
-    clean,
+    create_clean_place,
 )
 from helpers.planner_agents import PlanAgent
 from helpers.requirement import requirement
@@ -42,19 +42,19 @@ WAY: tuple[tuple[tuple[str, dict[str, Any]], str, str, int], ...] = (
 def test_the_whole_way_from_nothing_to_the_complete_plan_with_a_new_server_in_every_phase(
     tmp_path: Path, kind: str, era: str
 ) -> None:
-    at = clean(tmp_path, kind)
+    at = create_clean_place(tmp_path, kind)
     token, way = "", iter(WAY)
     for entered, calls in (("uninitialized", 3), ("planning", 1), ("executing", 3), ("complete", 0)):
         with at.server(era) as pipe:
             shown = pipe.call({}, "get_plan")
             assert (shown.reply["current_state"]["phase"], shown.failed) == (entered, False)
             for (tool, given), phase, current, completed in islice(way, calls):
-                told = pipe.call({**given, "step_token": token or shown.reply["step_token"]}, tool)
-                assert (told.failed, told.reply["status"]) == (False, CommitsStatus.SUCCESS), told.text
-                state = told.reply["current_state"]
+                answer = pipe.call({**given, "step_token": token or shown.reply["step_token"]}, tool)
+                assert (answer.failed, answer.reply["status"]) == (False, CommitsStatus.SUCCESS), answer.text
+                state = answer.reply["current_state"]
                 assert (state["phase"], state["completed_tasks"]) == (phase, completed)
                 assert state.get("current_task_id", "") == current
-                token = told.reply["step_token"]
+                token = answer.reply["step_token"]
 
     assert at.text() == COMPLETE
 
@@ -77,7 +77,7 @@ def test_a_plan_is_shown_among_the_runs_and_completed_there(agent: PlanAgent) ->
 def test_in_jj_changed_files_are_confirmed_a_message_is_reformatted_and_a_new_commit_is_begun(
     tmp_path: Path,
 ) -> None:
-    at = clean(tmp_path, "jj")
+    at = create_clean_place(tmp_path, "jj")
     (at.repo.folder / "kettle").write_text("hot\n")
     with at.server() as pipe:
         unsure = pipe.call(START, "start_planning")
@@ -90,8 +90,8 @@ def test_in_jj_changed_files_are_confirmed_a_message_is_reformatted_and_a_new_co
         assert at.text() == done
         old = at.repo.jj("log", "-r", "@", "--no-graph", "-T", "change_id")
         pipe.call({}, "finish_job")
-        told = pipe.call({**START, "type": "docs", "new_commit": True}, "start_planning")
-        assert not told.failed, told.text
+        answer = pipe.call({**START, "type": "docs", "new_commit": True}, "start_planning")
+        assert not answer.failed, answer.text
 
     assert at.text() == "docs(tea): brew tea\n"
     assert at.repo.jj("log", "-r", "@-", "--no-graph", "-T", "change_id") == old

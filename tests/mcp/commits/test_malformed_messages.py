@@ -66,14 +66,14 @@ def test_readers_answer_with_the_raw_text_and_writers_are_refused(agent: PlanAge
     agent.writes(text)
 
     for tool, given in READERS:
-        told = agent.calls(tool, **given)
-        assert (told.failed, told.reply["status"]) == (False, CommitsStatus.SUCCESS), told.text
-        shown(told.reply, text)
+        answer = agent.calls(tool, **given)
+        assert (answer.failed, answer.reply["status"]) == (False, CommitsStatus.SUCCESS), answer.text
+        shown(answer.reply, text)
     for tool, given in WRITERS:
-        told = agent.calls(tool, **given)
-        assert (told.failed, told.reply["status"]) == (True, CommitsStatus.ERROR), told.text
-        assert "not follow the structured format, and it is not written over" in told.text
-        shown(told.reply, text)
+        answer = agent.calls(tool, **given)
+        assert (answer.failed, answer.reply["status"]) == (True, CommitsStatus.ERROR), answer.text
+        assert "not follow the structured format, and it is not written over" in answer.text
+        shown(answer.reply, text)
 
     assert agent.text() == text
 
@@ -81,9 +81,9 @@ def test_readers_answer_with_the_raw_text_and_writers_are_refused(agent: PlanAge
 def test_a_parse_error_of_the_message_names_its_line(agent: PlanAgent) -> None:
     agent.writes(HALTED)
 
-    told = agent.calls("get_plan").reply["action_taken"]
+    answer = agent.calls("get_plan").reply["action_taken"]
 
-    assert "\n- line 4: this looks like a task and is not written as one; write `- [ ] summary" in told
+    assert "\n- line 4: this looks like a task and is not written as one; write `- [ ] summary" in answer
 
 
 @requirement("commits:malformed", "commits:K19", "commits:K21")
@@ -101,23 +101,23 @@ def test_a_message_is_reformatted_step_by_step_and_written_only_once_all_of_it_i
         ("feat(tea): brew\n\nWhy.\n\nTasks [X]:\n- [ ] a: b", "line 5: the tasks are marked as"),
         ("", "the plan has no goal yet"),
     ):
-        told = agent.calls("verify_plan", choice="reformat", message=message)
-        assert (told.failed, told.reply["status"]) == (True, CommitsStatus.ERROR)
-        assert wrong in told.reply["action_taken"], told.text
-        shown(told.reply, FOREIGN)
+        answer = agent.calls("verify_plan", choice="reformat", message=message)
+        assert (answer.failed, answer.reply["status"]) == (True, CommitsStatus.ERROR)
+        assert wrong in answer.reply["action_taken"], answer.text
+        shown(answer.reply, FOREIGN)
         assert agent.text() == FOREIGN
 
     good = "feat(Tea): brew\n\nMerge the kettle\n\n\nConstraints: none\nTasks [ ]:\n- [x] a: b\n"
-    told = agent.calls("verify_plan", choice="reformat", message=good)
+    answer = agent.calls("verify_plan", choice="reformat", message=good)
 
-    assert not told.failed
-    assert told.reply["action_taken"] == (
+    assert not answer.failed
+    assert answer.reply["action_taken"] == (
         "The commit message is reformatted, and follows the structured format now.\n"
         "- the scope `Tea` is read in small letters"
     )
-    assert told.reply["alignment_check"]["required_confirmation"] is True
-    assert told.reply["current_state"]["phase"] == "executing"
-    assert "raw_commit_content" not in told.reply
+    assert answer.reply["alignment_check"]["required_confirmation"] is True
+    assert answer.reply["current_state"]["phase"] == "executing"
+    assert "raw_commit_content" not in answer.reply
     body = "Merge the kettle\n\nConstraints: none\n\nTasks [ ]:\n- [x] a: b\n"
     assert agent.text() == f"feat(tea): brew\n\n{body}"
 
@@ -126,10 +126,10 @@ def test_a_message_is_reformatted_step_by_step_and_written_only_once_all_of_it_i
 def test_a_message_is_taken_only_with_the_choice_to_reformat(agent: PlanAgent, given: dict[str, str]) -> None:
     agent.writes(FOREIGN)
 
-    told = agent.calls("verify_plan", **given)
+    answer = agent.calls("verify_plan", **given)
 
-    assert told.failed
-    assert 'a `message` is taken with `choice: "reformat"` only' in told.reply["action_taken"]
+    assert answer.failed
+    assert 'a `message` is taken with `choice: "reformat"` only' in answer.reply["action_taken"]
     assert agent.text() == FOREIGN
 
 

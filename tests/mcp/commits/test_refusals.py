@@ -28,13 +28,13 @@ TWICE = "feat(x): t\n\nTasks [ ]:\n- [ ] a: one\n  - [ ] same: x\n- [ ] b: two\n
 def refused(agent: PlanAgent, tool: str, **given: object) -> dict[str, Any]:
     """A call that is refused, in the shape of every answer, and that leaves everything as it was."""
     before = agent.text()
-    told = agent.calls(tool, **given)
-    assert (told.failed, told.reply["status"]) == (True, CommitsStatus.ERROR), told.text
+    answer = agent.calls(tool, **given)
+    assert (answer.failed, answer.reply["status"]) == (True, CommitsStatus.ERROR), answer.text
     assert agent.text() == before
-    assert told.reply["why"]["needed"] != []
-    assert told.reply["next"][-1] == {"tool": "get_plan", "arguments": {}, "who": "agent"}
-    assert set(told.reply["next_actions"]) == {"recommended", "blocked", "available"}
-    return told.reply
+    assert answer.reply["why"]["needed"] != []
+    assert answer.reply["next"][-1] == {"tool": "get_plan", "arguments": {}, "who": "agent"}
+    assert set(answer.reply["next_actions"]) == {"recommended", "blocked", "available"}
+    return answer.reply
 
 
 @requirement("commits:K18")
@@ -109,10 +109,10 @@ def test_an_invalid_header_starts_no_plan(agent: PlanAgent) -> None:
     reply = refused(agent, "start_planning", type="feat", summary="x", scope="the tea")
     assert reply["action_taken"].startswith("No plan was begun. Mend this, then call again:\n- header.scope")
 
-    told = agent.does(("start_planning", {**START, "scope": "Tea", "breaking": True}))
+    answer = agent.does(("start_planning", {**START, "scope": "Tea", "breaking": True}))
 
     said = "The plan is begun.\n- the scope `Tea` is read in small letters"
-    assert told.reply["action_taken"] == said
+    assert answer.reply["action_taken"] == said
     assert agent.text() == "feat(tea)!: brew tea\n"
 
 
@@ -143,11 +143,11 @@ def test_there_is_one_plan_at_a_time_until_it_is_complete(agent: PlanAgent) -> N
         "arguments": {**START, "new_commit": True},
         "who": "agent",
     }
-    told = agent.does(("start_planning", {"type": "docs", "summary": "praise tea", "new_commit": True}))
-    assert told.reply["action_taken"] == "A new plan is begun; the complete one is kept."
+    answer = agent.does(("start_planning", {"type": "docs", "summary": "praise tea", "new_commit": True}))
+    assert answer.reply["action_taken"] == "A new plan is begun; the complete one is kept."
     assert agent.text() == "docs: praise tea\n"
-    kept = agent.repo.git("for-each-ref", "--format=%(refname)", "refs/handrail/done/").split()
-    assert [agent.repo.git("cat-file", "blob", f"{ref}:plan") for ref in kept] == [complete]
+    stored = agent.repo.git("for-each-ref", "--format=%(refname)", "refs/handrail/done/").split()
+    assert [agent.repo.git("cat-file", "blob", f"{ref}:plan") for ref in stored] == [complete]
 
 
 @requirement("commits:empty", "commits:K20")
@@ -164,8 +164,8 @@ def test_changed_files_without_a_message_are_planned_in_only_once_that_is_confir
     assert reply["raw_commit_content"] == ""
     again = reply["next"][0]
     assert again["arguments"] == {**START, "confirm": True}
-    told = agent.does((again["tool"], again["arguments"]))
-    assert "raw_commit_content" not in told.reply
+    answer = agent.does((again["tool"], again["arguments"]))
+    assert "raw_commit_content" not in answer.reply
     assert agent.text() == "feat(tea): brew tea\n"
 
 
@@ -180,9 +180,9 @@ def test_a_task_is_named_by_its_id_or_its_path_and_a_parent_is_not_marked(agent:
     reply = refused(agent, "mark_task", task_id="a")
     assert "`a` only groups the tasks below it; mark those" in reply["action_taken"]
 
-    told = agent.does(("mark_task", {"task_id": "b/same"}))
+    answer = agent.does(("mark_task", {"task_id": "b/same"}))
 
-    assert told.reply["current_state"]["completed_tasks"] == 2
+    assert answer.reply["current_state"]["completed_tasks"] == 2
     assert agent.text() == TWICE.replace("- [ ] b", "- [x] b").replace("[ ] same: y", "[x] same: y")
 
 
@@ -192,14 +192,14 @@ def test_a_finished_scope_is_opened_by_its_box_or_by_a_task(agent: PlanAgent) ->
     finished = agent.text()
     assert "the scope is marked as complete already" in refused(agent, "finish_job")["action_taken"]
 
-    told = agent.does(("unfinish_job", {}))
+    answer = agent.does(("unfinish_job", {}))
 
-    assert told.reply["current_state"]["phase"] == "executing"
+    assert answer.reply["current_state"]["phase"] == "executing"
     assert agent.text() == finished.replace("Tasks [X]", "Tasks [ ]")
     agent.does(TO_FINISH)
-    told = agent.does(("mark_task", {"task_id": "fill-it", "completed": False}))
+    answer = agent.does(("mark_task", {"task_id": "fill-it", "completed": False}))
     said = "The task is open.\n- the plan was complete: its box is open again"
-    assert told.reply["action_taken"] == said
-    state = told.reply["current_state"]
+    assert answer.reply["action_taken"] == said
+    state = answer.reply["current_state"]
     assert (state["current_task_id"], state["completed_tasks"]) == ("heat-water/fill-it", 1)
     assert "Tasks [ ]:\n- [ ] Heat water: in the kettle\n  - [ ] Fill it: from the tap\n" in agent.text()

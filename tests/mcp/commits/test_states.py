@@ -132,9 +132,9 @@ def test_a_valid_plan_is_verified_task_by_task_and_nothing_is_changed(
 ) -> None:
     agent.writes(text)
 
-    told = agent.calls("verify_plan")
+    answer = agent.calls("verify_plan")
 
-    assert (told.reply["status"], told.failed) == (CommitsStatus.SUCCESS, False)
-    assert told.reply["alignment_check"] == {"question": question, "required_confirmation": True}
-    assert told.reply["plan"]["header"]["summary"] == "brew tea"
+    assert (answer.reply["status"], answer.failed) == (CommitsStatus.SUCCESS, False)
+    assert answer.reply["alignment_check"] == {"question": question, "required_confirmation": True}
+    assert answer.reply["plan"]["header"]["summary"] == "brew tea"
     assert agent.text() == text

@@ -157,9 +157,11 @@ def test_the_reading_tools_show_the_plan_in_the_shape_of_the_source(agent: PlanA
         "metadata": {"totalTasks": 3, "completedTasks": 1, "isComplete": False},
     }
     assert agent.calls("get_constraints").reply["constraints"] == CONSTRAINTS
-    told = agent.calls("get_tasks")
-    assert told.reply["tasks"] == NODES
-    assert "  - [ ] (fill-it) Fill it: from the tap\n- [x] (add-leaves) Add leaves: two spoons\n" in told.text
+    answer = agent.calls("get_tasks")
+    assert answer.reply["tasks"] == NODES
+    assert (
+        "  - [ ] (fill-it) Fill it: from the tap\n- [x] (add-leaves) Add leaves: two spoons\n" in answer.text
+    )
 
 
 def test_before_there_is_a_plan_the_reading_tools_have_nothing_to_show(agent: PlanAgent) -> None:
@@ -170,15 +172,15 @@ def test_before_there_is_a_plan_the_reading_tools_have_nothing_to_show(agent: Pl
 
 
 def test_a_project_that_is_not_served_blocks_every_tool(agent: PlanAgent) -> None:
-    told = agent.calls("get_plan", project="elsewhere")
+    answer = agent.calls("get_plan", project="elsewhere")
 
-    assert (told.reply["status"], told.reply["code"], told.failed) == (
+    assert (answer.reply["status"], answer.reply["code"], answer.failed) == (
         CommitsStatus.ERROR,
         RefusalCode.UNKNOWN_PROJECT,
         True,
     )
-    assert told.reply["next_actions"]["available"] == []
-    blocked = told.reply["next_actions"]["blocked"]
+    assert answer.reply["next_actions"]["available"] == []
+    blocked = answer.reply["next_actions"]["blocked"]
     assert len(blocked) == 12
     assert blocked[0] == "start_planning: This server does not serve that project."
     assert agent.calls("get_plan", project=str(agent.repo.folder)).reply["status"] == CommitsStatus.SUCCESS
@@ -206,9 +208,9 @@ def test_an_argument_that_the_schema_does_not_take_is_named_and_the_state_is_sho
 ) -> None:
     agent.does(TO_START)
 
-    told = agent.calls(tool, **given)
+    answer = agent.calls(tool, **given)
 
-    assert (told.reply["code"], told.failed) == (RefusalCode.ARGUMENTS, True)
-    assert any(needed in line for line in told.reply["why"]["needed"]), told.reply["why"]
-    assert told.reply["current_state"]["phase"] == "planning"
-    assert told.reply["step_token"]
+    assert (answer.reply["code"], answer.failed) == (RefusalCode.ARGUMENTS, True)
+    assert any(needed in line for line in answer.reply["why"]["needed"]), answer.reply["why"]
+    assert answer.reply["current_state"]["phase"] == "planning"
+    assert answer.reply["step_token"]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers.planner_agents import PlanAgent, plan_agent
-from helpers.repositories import made
+from helpers.planner_agents import PlanAgent, open_plan_agent
+from helpers.repositories import create_repository
 
 
 @pytest.fixture
 def agent(tmp_path: Path) -> Iterator[PlanAgent]:
-    with plan_agent(tmp_path, made("git", tmp_path / "project", tmp_path / "home")) as here:
+    with open_plan_agent(tmp_path, create_repository("git", tmp_path / "project", tmp_path / "home")) as here:
         yield here

@@ -15,11 +15,11 @@ from helpers.planner_agents import (
     TO_GOAL,
     PlanAgent,
     RepositoryPlace,
-    plan_agent,
-    repository_place,
+    create_repository_place,
+    open_plan_agent,
 )
-from helpers.program import Said, command
-from helpers.repositories import Repo, made
+from helpers.program import CommandResult, run_command
+from helpers.repositories import Repo, create_repository
 
 DONE = ("set_plan", {"plan": [[True, "Heat water", []]]})
 END: tuple[str, dict[str, object]] = ("finish_job", {})
@@ -54,10 +54,10 @@ def test_a_plan_that_is_opened_again_is_archived_again_at_its_next_end(agent: Pl
 
 
 def test_a_finished_plan_is_offered_as_the_message_of_the_commit(agent: PlanAgent) -> None:
-    told = agent.does(TO_GOAL, TO_DETAIL, DONE, END)
+    answer = agent.does(TO_GOAL, TO_DETAIL, DONE, END)
 
-    assert told.reply["plan"]["text"] == COMPLETE
-    assert "`handrail plan message | git commit -F -` commits with it" in told.reply["message"]
+    assert answer.reply["plan"]["text"] == COMPLETE
+    assert "`handrail plan message | git commit -F -` commits with it" in answer.reply["message"]
 
 
 def test_the_journal_says_that_a_plan_is_complete_and_that_it_is_opened_again(agent: PlanAgent) -> None:
@@ -72,8 +72,8 @@ def test_the_journal_says_that_a_plan_is_complete_and_that_it_is_opened_again(ag
 
 
 def test_a_plan_without_details_that_is_finished_is_complete_and_keeps_its_goal(agent: PlanAgent) -> None:
-    told = agent.does(TO_GOAL, DONE, END)
-    assert (told.reply["stage"], archived(agent.repo)) == ("6", [agent.text()])
+    answer = agent.does(TO_GOAL, DONE, END)
+    assert (answer.reply["stage"], archived(agent.repo)) == ("6", [agent.text()])
     assert agent.lifecycles()[-1] == ("running", "completed")
     other = {"goal": {"type": "fix", "scope": "tea", "title": "brew coffee"}}
     refused = agent.calls("set_overarching_goal", **other)
@@ -99,8 +99,8 @@ class Unarchived(GitDescriptions):
 def test_a_plan_whose_archive_fails_is_finished_all_the_same_and_archived_by_the_next_call(
     tmp_path: Path,
 ) -> None:
-    repo = made("git", tmp_path / "project", tmp_path / "home")
-    with plan_agent(tmp_path, repo, Unarchived(repo.runner(), repo.folder, RandomIds())) as agent:
+    repo = create_repository("git", tmp_path / "project", tmp_path / "home")
+    with open_plan_agent(tmp_path, repo, Unarchived(repo.runner(), repo.folder, RandomIds())) as agent:
         assert agent.does(TO_GOAL, TO_DETAIL, DONE, END).reply["stage"] == "6"
         assert archived(repo) == []
         agent.does(END)
@@ -108,14 +108,14 @@ def test_a_plan_whose_archive_fails_is_finished_all_the_same_and_archived_by_the
     assert archived(repo) == [COMPLETE]
 
 
-def runs(at: RepositoryPlace, *words: str) -> Said:
-    return command("runs", *words, "--store", at.at.store, "--json", cwd=at.at.project)
+def runs(at: RepositoryPlace, *words: str) -> CommandResult:
+    return run_command("runs", *words, "--store", at.at.store, "--json", cwd=at.at.project)
 
 
 def test_a_plan_is_a_run_among_the_others_and_stays_one_when_the_store_is_rebuilt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at = repository_place(tmp_path, "git")
+    at = create_repository_place(tmp_path, "git")
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, at.at.env[name])
     with at.server() as pipe:
@@ -152,7 +152,7 @@ def test_a_plan_is_a_run_among_the_others_and_stays_one_when_the_store_is_rebuil
         True,
     )
 
-    rebuilt = command("store", "rebuild", "--store", at.at.store, "--json", cwd=at.at.project)
+    rebuilt = run_command("store", "rebuild", "--store", at.at.store, "--json", cwd=at.at.project)
     assert (rebuilt.status, rebuilt.data["runs"]) == (0, [])
     assert runs(at, "list").data["runs"] == [row]
     assert runs(at, "events", row["id"]).data["events"] == events

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from handrail.runtime.errors import FaultCode
-from helpers.planner_servers import ProjectGroup, ServedProject, ordered, project_group
+from helpers.planner_servers import ProjectGroup, ServedProject, create_project_group, list_repair_orders
 from helpers.repositories import Repo
 from helpers.requirement import requirement
 from helpers.servers import Pipe
@@ -24,7 +24,7 @@ DONE = '\n[revset-aliases]\n"immutable_heads()" = "bookmarks(exact:done)"\n'
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectGroup, Pipe]]:
     """One server over a project for each failure."""
-    made = project_group(tmp_path_factory.mktemp("critical") / "group", *NAMES)
+    made = create_project_group(tmp_path_factory.mktemp("critical") / "group", *NAMES)
     with made.server() as pipe:
         yield made, pipe
 
@@ -38,12 +38,12 @@ def project(served: tuple[ProjectGroup, Pipe]) -> Callable[[str], ServedProject]
 @contextmanager
 def settings(repo: Repo, text: str) -> Iterator[None]:
     """Have these settings, until the block ends."""
-    kept = repo.settings.read_text()
+    stored = repo.settings.read_text()
     repo.settings.write_text(text)
     try:
         yield
     finally:
-        repo.settings.write_text(kept)
+        repo.settings.write_text(stored)
 
 
 @requirement("planner:errors.types")
@@ -52,7 +52,7 @@ def test_a_project_in_no_repository(project: Callable[[str], ServedProject]) -> 
     repair = at.fails("gather_requirements", FaultCode.VCS_MISSING_REPO)
     assert "run `git init` there" in repair
 
-    Repo("git", at.group.folder("none"), at.group.at.folder / "home").run(*ordered(repair))
+    Repo("git", at.group.folder("none"), at.group.at.folder / "home").run(*list_repair_orders(repair))
 
     assert at.works()["stage"] == "1"
 
@@ -64,7 +64,7 @@ def test_a_commit_that_may_not_be_changed(project: Callable[[str], ServedProject
     repo.jj("bookmark", "create", "done")
     with settings(repo, repo.settings.read_text() + DONE):
         repair = at.fails_to_write(FaultCode.VCS_IMMUTABLE)
-        repo.run(*ordered(repair))
+        repo.run(*list_repair_orders(repair))
 
         assert at.works()["stage"] == "1"
     assert repo.jj("log", "--no-graph", "-r", "@-", "-T", "description") == "feat(tea): brew tea\n"
@@ -80,7 +80,7 @@ def test_a_working_copy_that_is_behind(project: Callable[[str], ServedProject]) 
     Repo("jj", beside, repo.home).jj("restore", "--into", "default@", "--from", "root()")
 
     assert at.fails("gather_requirements", FaultCode.VCS_STALE) == "run `jj workspace update-stale` there"
-    repo.run(*ordered(at.fails("set_detailed_goal", FaultCode.VCS_STALE, description="Why.")))
+    repo.run(*list_repair_orders(at.fails("set_detailed_goal", FaultCode.VCS_STALE, description="Why.")))
 
     at.works()
 
@@ -159,7 +159,7 @@ def test_a_repository_that_is_damaged_inside(project: Callable[[str], ServedProj
 
     operations.rmdir()
     operations.with_name("away").rename(operations)
-    repo.run(*ordered(repair))
+    repo.run(*list_repair_orders(repair))
     at.works()
 
 
@@ -202,7 +202,7 @@ def test_what_has_no_name_is_passed_on_as_it_is_said(project: Callable[[str], Se
 
 
 def test_a_program_that_is_not_done_in_time(tmp_path: Path) -> None:
-    at = project_group(tmp_path / "group", "jj", "git")
+    at = create_project_group(tmp_path / "group", "jj", "git")
     jj, git = at.repo("jj", "jj"), at.repo("git", "git")
     held = os.open(jj.folder / ".jj" / "working_copy" / "working_copy.lock", os.O_RDWR | os.O_CREAT)
     os.mkfifo(git.folder / ".git" / "packed-refs")
@@ -224,13 +224,13 @@ def test_a_program_that_is_not_done_in_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("forced", "kind"), [("jj", "git"), ("git", "jj")])
 def test_a_kind_that_is_forced_and_not_there(tmp_path: Path, forced: str, kind: str) -> None:
-    at = project_group(tmp_path / "group", "forced")
+    at = create_project_group(tmp_path / "group", "forced")
     repo = at.repo("forced", kind)
     with at.server("--vcs", forced) as pipe:
         project = ServedProject(at, pipe, "forced")
         repair = project.fails("gather_requirements", FaultCode.VCS_MISSING_REPO)
         assert repair.endswith("or force no kind of repository")
-        repo.run(*ordered(repair))
+        repo.run(*list_repair_orders(repair))
         project.works()
 
     plans = repo.git("for-each-ref", "refs/worktree/handrail/plan") if forced == "git" else ""
@@ -238,7 +238,7 @@ def test_a_kind_that_is_forced_and_not_there(tmp_path: Path, forced: str, kind: 
 
 
 def test_the_kind_is_forced_by_a_setting_too(tmp_path: Path) -> None:
-    at = project_group(tmp_path / "group", "both")
+    at = create_project_group(tmp_path / "group", "both")
     repo = at.repo("both", "colocated")
     with at.server(HANDRAIL_VCS="git") as pipe:
         ServedProject(at, pipe, "both").works()

@@ -27,11 +27,11 @@ def test_changed_files_are_listed_and_counted_and_no_more_than_fifty(agent: Plan
     for number in range(60):
         (agent.repo.folder / f"file-{number:02}").write_text("tea\n")
 
-    told = agent.calls("gather_requirements")
+    answer = agent.calls("gather_requirements")
 
-    assert (len(told.reply["files"]), told.reply["files_total"]) == (50, 60)
-    assert told.reply["files"][0] == {"path": "file-00", "status": "added"}
-    assert "50 of 60 changed files:" in told.text
+    assert (len(answer.reply["files"]), answer.reply["files_total"]) == (50, 60)
+    assert answer.reply["files"][0] == {"path": "file-00", "status": "added"}
+    assert "50 of 60 changed files:" in answer.text
 
 
 @requirement("planner:annotations")
@@ -74,7 +74,7 @@ def test_the_prompt_and_the_instructions_say_what_is_called_first(agent: PlanAge
 
 
 def test_a_project_that_is_not_served_is_refused(agent: PlanAgent) -> None:
-    told = agent.calls("gather_requirements", project="elsewhere")
+    answer = agent.calls("gather_requirements", project="elsewhere")
 
-    assert (told.reply["code"], told.failed) == (RefusalCode.UNKNOWN_PROJECT, True)
+    assert (answer.reply["code"], answer.failed) == (RefusalCode.UNKNOWN_PROJECT, True)
     assert agent.calls("gather_requirements", project=str(agent.repo.folder)).reply["stage"] == "0"

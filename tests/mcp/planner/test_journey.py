@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from handrail.engine.model import Lifecycle
-from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, repository_place
-from helpers.program import handrail
+from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, create_repository_place
+from helpers.program import run_handrail
 from helpers.repositories import KINDS
 from helpers.requirement import requirement
 
@@ -46,7 +46,7 @@ WAY: tuple[tuple[str, dict[str, object], str], ...] = (
 def test_the_whole_way_from_nothing_to_the_complete_plan_with_a_new_server_at_every_stage(
     tmp_path: Path, kind: str, era: str
 ) -> None:
-    at = repository_place(tmp_path, kind)
+    at = create_repository_place(tmp_path, kind)
     token, stage, options = "", "0", ["set_overarching_goal"]
     for begins, calls in groupby(WAY, key=lambda call: call[2]):
         with at.server(era) as pipe:
@@ -54,13 +54,15 @@ def test_the_whole_way_from_nothing_to_the_complete_plan_with_a_new_server_at_ev
             assert (shown["stage"], shown["options"]) == (stage, options)
             token = token or shown["step_token"]
             for tool, given, stage in calls:
-                told = pipe.call({**given, "step_token": token}, tool)
-                assert not told.failed, told.text
-                assert told.reply["stage"] == stage == begins
-                token, options = told.reply["step_token"], told.reply["options"]
+                answer = pipe.call({**given, "step_token": token}, tool)
+                assert not answer.failed, answer.text
+                assert answer.reply["stage"] == stage == begins
+                token, options = answer.reply["step_token"], answer.reply["options"]
 
     assert at.text() == COMPLETE
-    (run,) = handrail("runs", "list", "--store", at.at.store, "--json", HOME=at.at.env["HOME"]).data["runs"]
+    (run,) = run_handrail("runs", "list", "--store", at.at.store, "--json", HOME=at.at.env["HOME"]).data[
+        "runs"
+    ]
     assert (run["face"], run["lifecycle"]) == ("planner", Lifecycle.COMPLETED)
-    checked = handrail("store", "check", "--store", at.at.store, HOME=at.at.env["HOME"])
+    checked = run_handrail("store", "check", "--store", at.at.store, HOME=at.at.env["HOME"])
     assert checked.status == 0, checked.err

@@ -15,8 +15,8 @@ from handrail.runtime.ports.queries import RunFilter
 from handrail.runtime.records import RecordedCall, StepStatus, Turn
 from handrail.stores.vcs.commit_runs import VcsCommitRuns
 from helpers.memory_store import MemoryRuns
-from helpers.planner_agents import FLOW, GOAL, TO_DETAIL, TO_GOAL, TO_PLAN, PlanAgent, plan_agent
-from helpers.repositories import Repo, made
+from helpers.planner_agents import FLOW, GOAL, TO_DETAIL, TO_GOAL, TO_PLAN, PlanAgent, open_plan_agent
+from helpers.repositories import Repo, create_repository
 from helpers.servers import BOUND
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -36,7 +36,7 @@ class Failing(MemoryRuns):
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repo:
-    return made("git", tmp_path / "project", tmp_path / "home")
+    return create_repository("git", tmp_path / "project", tmp_path / "home")
 
 
 def described(repo: Repo, common: MemoryRuns | None = None) -> VcsCommitRuns:
@@ -111,10 +111,10 @@ def test_the_common_store_shows_each_stage_once_and_the_end(agent: PlanAgent) ->
 
 
 def test_a_store_that_knows_nothing_of_a_plan_goes_on_from_its_text(tmp_path: Path, repo: Repo) -> None:
-    with plan_agent(tmp_path / "one", repo) as agent:
+    with open_plan_agent(tmp_path / "one", repo) as agent:
         agent.does(TO_GOAL, TO_DETAIL)
         (known,) = agent.app.runs.runs(RunFilter())
-    with plan_agent(tmp_path / "two", repo) as other:
+    with open_plan_agent(tmp_path / "two", repo) as other:
         assert other.calls("gather_requirements").reply["stage"] == "2/3"
         assert other.does(TO_PLAN).reply["stage"] == "5"
         (row,) = other.app.runs.runs(RunFilter())
@@ -138,7 +138,7 @@ def test_a_listener_gets_the_id_that_is_shown(agent: PlanAgent) -> None:
 def test_a_turn_that_was_cut_off_behind_the_text_is_seen_by_the_call_that_is_sent_again(
     tmp_path: Path, repo: Repo
 ) -> None:
-    with plan_agent(tmp_path, repo) as agent:
+    with open_plan_agent(tmp_path, repo) as agent:
         token = agent.calls("gather_requirements").reply["step_token"]
         agent.writes(TEXT)
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from helpers.planner_agents import DETAIL, GOAL, TASKS, RepositoryPlace, repository_place
-from helpers.repositories import stand_in
+from helpers.planner_agents import DETAIL, GOAL, TASKS, RepositoryPlace, create_repository_place
+from helpers.repositories import replace_program
 from helpers.servers import Pipe
 
 
@@ -13,7 +13,7 @@ class Counting:
     def __init__(self, at: RepositoryPlace) -> None:
         self.log = at.repo.home / "started"
         self.log.touch()
-        self.at = RepositoryPlace(at.at, stand_in(at.repo, f"echo >> {self.log}"))
+        self.at = RepositoryPlace(at.at, replace_program(at.repo, f"echo >> {self.log}"))
 
     def started(self, pipe: Pipe, tool: str, **given: object) -> int:
         """How many programs were started until the call was answered."""
@@ -23,7 +23,7 @@ class Counting:
 
 
 def test_jj_is_started_once_to_look_and_three_times_to_write(tmp_path: Path) -> None:
-    counting = Counting(repository_place(tmp_path, "colocated"))
+    counting = Counting(create_repository_place(tmp_path, "colocated"))
     with counting.at.server() as pipe:
         assert counting.started(pipe, "gather_requirements") == 2, "and once for its version"
         assert counting.started(pipe, "gather_requirements") == 1
@@ -36,7 +36,7 @@ def test_jj_is_started_once_to_look_and_three_times_to_write(tmp_path: Path) -> 
 
 
 def test_git_is_started_once_to_look_and_once_to_write(tmp_path: Path) -> None:
-    at = repository_place(tmp_path, "git")
+    at = create_repository_place(tmp_path, "git")
     counting = Counting(at)
     with counting.at.server() as pipe:
         assert counting.started(pipe, "gather_requirements") == 3, "the text, the filters, the files"
@@ -56,7 +56,7 @@ def test_git_is_started_once_to_look_and_once_to_write(tmp_path: Path) -> None:
 def test_git_is_started_once_more_to_archive_what_is_complete_and_never_for_what_is_archived(
     tmp_path: Path,
 ) -> None:
-    counting = Counting(repository_place(tmp_path, "git"))
+    counting = Counting(create_repository_place(tmp_path, "git"))
     with counting.at.server() as pipe:
         pipe.call({"goal": GOAL}, "set_overarching_goal")
         pipe.call({"plan": [[True, "Heat water", []]]}, "set_plan")
@@ -68,7 +68,7 @@ def test_git_is_started_once_more_to_archive_what_is_complete_and_never_for_what
 
 
 def test_jj_is_started_no_more_for_what_is_complete(tmp_path: Path) -> None:
-    counting = Counting(repository_place(tmp_path, "colocated"))
+    counting = Counting(create_repository_place(tmp_path, "colocated"))
     with counting.at.server() as pipe:
         pipe.call({"goal": GOAL}, "set_overarching_goal")
         pipe.call({"plan": [[True, "Heat water", []]]}, "set_plan")
@@ -76,14 +76,14 @@ def test_jj_is_started_no_more_for_what_is_complete(tmp_path: Path) -> None:
 
 
 def test_git_whose_settings_include_others_is_asked_for_filters_every_time(tmp_path: Path) -> None:
-    at = repository_place(tmp_path, "git")
+    at = create_repository_place(tmp_path, "git")
     at.repo.git("config", "include.path", "../settings")
     counting = Counting(at)
-    store, told = counting.at.repo.store(), list[int]()
+    store, answer = counting.at.repo.store(), list[int]()
     store.swap(store.read(), "feat(tea): brew tea\n")
     for _ in range(2):
         before = len(counting.log.read_bytes())
         store.changes(5)
-        told.append(len(counting.log.read_bytes()) - before)
+        answer.append(len(counting.log.read_bytes()) - before)
 
-    assert told == [2, 2]
+    assert answer == [2, 2]

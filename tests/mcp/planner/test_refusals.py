@@ -16,12 +16,12 @@ HALTED = "feat(tea): brew tea\nno empty line\n"
 def refused(agent: PlanAgent, tool: str, **given: object) -> dict[str, Any]:
     """A call that is refused and leaves everything as it was."""
     before = agent.text()
-    told = agent.calls(tool, **given)
-    assert told.failed, told.text
+    answer = agent.calls(tool, **given)
+    assert answer.failed, answer.text
     assert agent.text() == before
-    assert told.reply["why"]["needed"] != []
-    assert told.reply["next"][-1] == {"tool": "gather_requirements", "arguments": {}, "who": "agent"}
-    return told.reply
+    assert answer.reply["why"]["needed"] != []
+    assert answer.reply["next"][-1] == {"tool": "gather_requirements", "arguments": {}, "who": "agent"}
+    return answer.reply
 
 
 @requirement("planner:errors.types", "planner:C40")
@@ -152,9 +152,9 @@ def test_a_foreign_text_is_kept_below_the_new_goal(agent: PlanAgent) -> None:
     shown = agent.calls("gather_requirements")
     assert (shown.reply["stage"], shown.failed) == ("0", False)
 
-    told = agent.does(("set_overarching_goal", {"goal": GOAL, "keep": True}))
+    answer = agent.does(("set_overarching_goal", {"goal": GOAL, "keep": True}))
 
-    assert told.reply["stage"] == "2/3"
+    assert answer.reply["stage"] == "2/3"
     assert agent.text() == "feat(tea): brew tea\n\nMerge the kettle\n\n* ( ) fill it\nand boil\n"
 
 
@@ -164,18 +164,18 @@ def test_a_task_that_is_opened_again_takes_the_marker_away_and_says_so(agent: Pl
     agent.does(TO_GOAL, TO_DETAIL, ("set_plan", {"plan": done}), ("finish_job", {}))
     assert agent.text().endswith("- [x]: Heat water\n\n~~~ COMPLETE ~~~\n")
 
-    told = agent.does(("mark_task", {"task_id": "water", "completed": False}))
+    answer = agent.does(("mark_task", {"task_id": "water", "completed": False}))
 
-    assert told.reply["stage"] == "5"
-    assert "its marker was taken away" in told.reply["message"]
+    assert answer.reply["stage"] == "5"
+    assert "its marker was taken away" in answer.reply["message"]
     assert agent.text().endswith("\n\n- [ ]: Heat water\n")
 
 
 def test_a_scope_in_capital_letters_is_written_small_and_that_is_said(agent: PlanAgent) -> None:
-    told = agent.does(("set_overarching_goal", {"goal": {**GOAL, "scope": "Tea"}}))
+    answer = agent.does(("set_overarching_goal", {"goal": {**GOAL, "scope": "Tea"}}))
 
     assert agent.text() == "feat(tea): brew tea\n"
-    assert "the scope `Tea` is read in small letters" in told.reply["message"]
+    assert "the scope `Tea` is read in small letters" in answer.reply["message"]
 
 
 def test_a_complete_plan_keeps_its_goal_until_a_new_plan_is_asked_for(agent: PlanAgent) -> None:
@@ -185,10 +185,10 @@ def test_a_complete_plan_keeps_its_goal_until_a_new_plan_is_asked_for(agent: Pla
     bad = {"goal": {**GOAL, "scope": "the tea"}, "new_plan": True}
     assert "header.scope" in refused(agent, "set_overarching_goal", **bad)["error"]
 
-    told = agent.does(("set_overarching_goal", {"goal": next_goal, "new_plan": True}))
-    going = agent.calls("set_detailed_goal", description="Now.", step_token=told.reply["step_token"])
+    answer = agent.does(("set_overarching_goal", {"goal": next_goal, "new_plan": True}))
+    going = agent.calls("set_detailed_goal", description="Now.", step_token=answer.reply["step_token"])
 
     assert going.reply["stage"] == "2/3"
     assert agent.text() == "feat(tea): drink it\n\nNow.\n"
-    kept = agent.repo.git("for-each-ref", "--format=%(refname)", "refs/handrail/done/").split()
-    assert [agent.repo.git("cat-file", "blob", f"{ref}:plan") for ref in kept] == [complete]
+    stored = agent.repo.git("for-each-ref", "--format=%(refname)", "refs/handrail/done/").split()
+    assert [agent.repo.git("cat-file", "blob", f"{ref}:plan") for ref in stored] == [complete]

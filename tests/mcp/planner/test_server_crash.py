@@ -9,7 +9,7 @@ import pytest
 
 from handrail.runtime.errors import FaultCode
 from helpers.planner_agents import GOAL
-from helpers.planner_servers import ProjectGroup, ServedProject, project_group
+from helpers.planner_servers import ProjectGroup, ServedProject, create_project_group
 from helpers.repositories import Repo
 
 WRITES = {"jj": "describe", "git": "update-ref"}
@@ -38,8 +38,8 @@ class Scene:
         self.count.write_text("0\n")
         words = self.made.at.folder / "words"
         words.write_text("")
-        told = f'printf "%s\n" "$*" >> {words}'
-        script = "\n".join((NUMBERED.format(count=self.count), told, WAYS[way].format(k=k)))
+        answer = f'printf "%s\n" "$*" >> {words}'
+        script = "\n".join((NUMBERED.format(count=self.count), answer, WAYS[way].format(k=k)))
         with self.made.server() as pipe, self.made.switch.doing(script):
             ServedProject(self.made, pipe, "plan").pipe.post(
                 "tools/call",
@@ -47,7 +47,7 @@ class Scene:
             )
             answered = bool(pipe.line())
             assert answered is (k == 0)
-            assert answered or pipe.ended() == -signal.SIGKILL
+            assert answered or pipe.wait_for_end() == -signal.SIGKILL
         return words.read_text().splitlines()
 
 
@@ -56,7 +56,7 @@ NAMED = {"project": "plan"}
 
 @pytest.fixture(params=["colocated", "git"])
 def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Scene]:
-    made = project_group(tmp_path / "group", "plan")
+    made = create_project_group(tmp_path / "group", "plan")
     repo = made.repo("plan", request.param)
     with made.server() as pipe:
         stays = ServedProject(made, pipe, "plan")

@@ -8,11 +8,11 @@ import anyio
 import pytest
 from mcp import Client
 
-from helpers.http_servers import FACES, begun
+from helpers.http_servers import FACES, run_http_program
 from helpers.planner_agents import GOAL
-from helpers.planner_servers import ProjectGroup, ServedProject, project_group
+from helpers.planner_servers import ProjectGroup, ServedProject, create_project_group
 from helpers.requirement import requirement
-from helpers.servers import Pipe, note, told, until
+from helpers.servers import Pipe, build_note_output, read_tool_answer, wait_until
 
 KINDS = {"jj-16": "jj", "jj-4": "colocated", "git-16": "git", "git-4": "git"}
 PLAN = "feat(tea): brew tea\n\n"
@@ -21,7 +21,7 @@ PLAN = "feat(tea): brew tea\n\n"
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectGroup, list[Pipe]]]:
     """Sixteen servers over one store and the same projects."""
-    made = project_group(tmp_path_factory.mktemp("servers") / "group", *KINDS)
+    made = create_project_group(tmp_path_factory.mktemp("servers") / "group", *KINDS)
     started = list[Pipe]()
     for _ in range(4):
         few = [made.server() for _ in range(4)]
@@ -47,7 +47,7 @@ def test_servers_that_mark_one_task_each_at_once_lose_none(
     for server, task in zip(started, tasks, strict=False):
         given = {"name": "mark_task", "arguments": {"project": name, "task_id": task}}
         server.post("tools/call", given)
-    answers = [told(server.answer()) for server in started[:count]]
+    answers = [read_tool_answer(server.answer()) for server in started[:count]]
 
     assert [one.text for one in answers if one.failed] == []
     shown = first.calls("gather_requirements").reply["plan"]["text"]
@@ -70,29 +70,29 @@ def waiting(made: ProjectGroup) -> tuple[str, Path]:
 
 
 def test_a_run_of_steps_goes_on_while_jj_takes_its_time_in_another_server(tmp_path: Path) -> None:
-    made = project_group(tmp_path / "group", "slow")
+    made = create_project_group(tmp_path / "group", "slow")
     made.repo("slow", "jj")
     script, gate = waiting(made)
     with made.server() as planner, Pipe(made.at) as steps, made.switch.doing(script):
         given = {"name": "set_overarching_goal", "arguments": {"project": "slow", "goal": GOAL}}
         planner.post("tools/call", given)
-        until((made.at.folder / "count.2").exists, "the second try of jj")
+        wait_until((made.at.folder / "count.2").exists, "the second try of jj")
 
-        answered = steps.go_on(steps.start().token)
+        answered = steps.continue_run(steps.start().token)
         assert answered.reply["next_step_contract"]["step_name"] == "two"
 
         gate.write_text("go on\n")
-        assert not told(planner.answer()).failed
+        assert not read_tool_answer(planner.answer()).failed
 
 
 def test_a_run_of_steps_goes_on_while_jj_takes_its_time_in_the_same_server(tmp_path: Path) -> None:
-    made = project_group(tmp_path / "group", "slow")
+    made = create_project_group(tmp_path / "group", "slow")
     made.repo("slow", "jj")
     script, gate = waiting(made)
     projects = ("--project", str(made.folder("slow")))
     words = (*made.at.words(*projects), "--http", "127.0.0.1:0")
     env = {**made.at.env, "PATH": str(made.switch.folder)}
-    with begun(made.at, words, env, FACES) as served, made.switch.doing(script):
+    with run_http_program(made.at, words, env, FACES) as served, made.switch.doing(script):
 
         async def planned() -> bool:
             async with Client(served.url("planner")) as client:
@@ -105,7 +105,7 @@ def test_a_run_of_steps_goes_on_while_jj_takes_its_time_in_the_same_server(tmp_p
                 first = await client.call_tool("workflow_next_step", {"template_name": "brief", **project})
                 assert first.structured_content is not None
                 token = first.structured_content["new_step_token"]
-                handed = {"step_token": token, "model_output_so_far": note()}
+                handed = {"step_token": token, "model_output_so_far": build_note_output()}
                 return bool((await client.call_tool("workflow_next_step", handed)).is_error)
 
         async def both() -> list[bool]:
@@ -117,7 +117,7 @@ def test_a_run_of_steps_goes_on_while_jj_takes_its_time_in_the_same_server(tmp_p
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(planning)
                 ready = (made.at.folder / "count.2").exists
-                await anyio.to_thread.run_sync(until, ready, "the second try of jj")
+                await anyio.to_thread.run_sync(wait_until, ready, "the second try of jj")
                 failed.append(await walked())
                 assert len(failed) == 1
                 await anyio.to_thread.run_sync(gate.write_text, "go on\n")
@@ -127,7 +127,7 @@ def test_a_run_of_steps_goes_on_while_jj_takes_its_time_in_the_same_server(tmp_p
 
 
 def test_a_new_plan_of_jj_is_a_new_commit_and_is_gone_on_with_by_another_server(tmp_path: Path) -> None:
-    made = project_group(tmp_path / "group", "plans")
+    made = create_project_group(tmp_path / "group", "plans")
     repo, goal = made.repo("plans", "colocated"), {**GOAL, "title": "drink it"}
     with made.server() as pipe:
         project = ServedProject(made, pipe, "plans")

@@ -52,10 +52,10 @@ def test_the_order_is_free_once_there_is_a_goal(agent: PlanAgent) -> None:
         ("set_detailed_goal", {"description": DETAIL, "constraints": CONSTRAINTS}),
     )
 
-    told = agent.calls("gather_requirements")
+    answer = agent.calls("gather_requirements")
 
-    assert told.reply["stage"] == "5"
-    assert told.reply["plan"] == {
+    assert answer.reply["stage"] == "5"
+    assert answer.reply["plan"] == {
         "text": agent.text(),
         "header": {"type": "feat", "scope": "tea", "breaking": True, "title": "brew tea"},
         "description": DETAIL,

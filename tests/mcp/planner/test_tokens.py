@@ -8,8 +8,8 @@ from handrail.engine.refusals import RefusalCode
 from handrail.runtime.ports.turn import Description
 from handrail.runtime.system import RandomIds
 from handrail.stores.vcs.git import GitDescriptions
-from helpers.planner_agents import DETAIL, GOAL, TO_DETAIL, TO_GOAL, PlanAgent, plan_agent
-from helpers.repositories import made
+from helpers.planner_agents import DETAIL, GOAL, TO_DETAIL, TO_GOAL, PlanAgent, open_plan_agent
+from helpers.repositories import create_repository
 
 ONE = [[False, "Heat water", []]]
 
@@ -29,34 +29,34 @@ def test_a_token_that_was_spent_on_another_call_does_nothing(agent: PlanAgent) -
     token = agent.does(TO_GOAL).reply["step_token"]
     agent.calls("set_detailed_goal", description="One.", step_token=token)
 
-    told = agent.calls("set_detailed_goal", description="Two.", step_token=token)
+    answer = agent.calls("set_detailed_goal", description="Two.", step_token=token)
 
-    assert (told.reply["code"], told.failed) == (RefusalCode.ALREADY_USED, True)
+    assert (answer.reply["code"], answer.failed) == (RefusalCode.ALREADY_USED, True)
     assert agent.text() == "feat(tea): brew tea\n\nOne.\n"
 
 
 @pytest.mark.parametrize("kind", ["git", "jj"])
 def test_a_token_is_void_once_the_text_was_edited_and_the_answer_shows_it(tmp_path: Path, kind: str) -> None:
-    with plan_agent(tmp_path, made(kind, tmp_path / "project", tmp_path / "home")) as agent:
+    with open_plan_agent(tmp_path, create_repository(kind, tmp_path / "project", tmp_path / "home")) as agent:
         token = agent.does(TO_GOAL).reply["step_token"]
         agent.writes("feat(tea): brew coffee\n")
 
-        told = agent.calls("set_detailed_goal", description="One.", step_token=token)
+        answer = agent.calls("set_detailed_goal", description="One.", step_token=token)
 
-        assert (told.reply["code"], told.failed) == (RefusalCode.SUPERSEDED, True)
-        assert told.reply["plan"]["text"] == agent.text() == "feat(tea): brew coffee\n"
-        assert told.reply["options"][0] == "set_overarching_goal"
-        fresh = told.reply["step_token"]
+        assert (answer.reply["code"], answer.failed) == (RefusalCode.SUPERSEDED, True)
+        assert answer.reply["plan"]["text"] == agent.text() == "feat(tea): brew coffee\n"
+        assert answer.reply["options"][0] == "set_overarching_goal"
+        fresh = answer.reply["step_token"]
         assert not agent.calls("set_detailed_goal", description="One.", step_token=fresh).failed
 
 
 def test_wrong_arguments_are_answered_with_the_stage_and_an_open_token(agent: PlanAgent) -> None:
     agent.does(TO_GOAL)
-    told = agent.calls("set_detailed_goal", description=7)
+    answer = agent.calls("set_detailed_goal", description=7)
 
-    assert (told.reply["code"], told.reply["stage"]) == (RefusalCode.ARGUMENTS, "1")
+    assert (answer.reply["code"], answer.reply["stage"]) == (RefusalCode.ARGUMENTS, "1")
     assert not agent.calls(
-        "set_detailed_goal", description="One.", step_token=told.reply["step_token"]
+        "set_detailed_goal", description="One.", step_token=answer.reply["step_token"]
     ).failed
 
 
@@ -81,9 +81,9 @@ def test_a_refused_call_does_not_spend_its_token(agent: PlanAgent) -> None:
 
 
 def test_a_malformed_token_is_refused(agent: PlanAgent) -> None:
-    told = agent.calls("finish_job", **dict.fromkeys(["step_token"], "nothing"))
+    answer = agent.calls("finish_job", **dict.fromkeys(["step_token"], "nothing"))
 
-    assert told.reply["code"] == RefusalCode.MALFORMED
+    assert answer.reply["code"] == RefusalCode.MALFORMED
 
 
 class Raced(GitDescriptions):
@@ -102,11 +102,13 @@ class Raced(GitDescriptions):
 def test_a_write_between_reading_and_writing_is_built_on_or_reported_and_never_lost(
     tmp_path: Path, *, held: bool
 ) -> None:
-    repo = made("git", tmp_path / "project", tmp_path / "home")
-    with plan_agent(tmp_path, repo, Raced(repo.runner(), repo.folder, RandomIds())) as agent:
+    repo = create_repository("git", tmp_path / "project", tmp_path / "home")
+    with open_plan_agent(tmp_path, repo, Raced(repo.runner(), repo.folder, RandomIds())) as agent:
         token = agent.does(TO_GOAL).reply["step_token"]
 
-        told = agent.calls("set_detailed_goal", description="One.", **({"step_token": token} if held else {}))
+        answer = agent.calls(
+            "set_detailed_goal", description="One.", **({"step_token": token} if held else {})
+        )
 
-        assert told.reply.get("code") == (RefusalCode.SUPERSEDED if held else None)
+        assert answer.reply.get("code") == (RefusalCode.SUPERSEDED if held else None)
         assert agent.text() == "feat(tea): brew coffee\n" + ("" if held else "\nOne.\n")

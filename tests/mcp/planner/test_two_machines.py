@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, RepositoryPlace, repository_place
-from helpers.program import Said, command
-from helpers.repositories import GIT_SETTINGS, SETTINGS, Repo, made
-from helpers.servers import agent, place
+from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, RepositoryPlace, create_repository_place
+from helpers.program import CommandResult, run_command
+from helpers.repositories import GIT_SETTINGS, SETTINGS, Repo, create_repository
+from helpers.servers import connect_agent, create_place
 
 WAY = (
     ("set_overarching_goal", {"goal": GOAL}),
@@ -21,17 +21,17 @@ def planned(at: RepositoryPlace) -> str:
     """Go the way up to a marked task; the id that the run is shown by."""
     with at.server() as pipe:
         for tool, given in WAY:
-            told = pipe.call(dict(given), tool)
-            assert not told.failed, told.text
+            answer = pipe.call(dict(given), tool)
+            assert not answer.failed, answer.text
     return shown(at)
 
 
-def typed(at: RepositoryPlace, *words: str | Path) -> Said:
+def typed(at: RepositoryPlace, *words: str | Path) -> CommandResult:
     """A command in the project, by somebody with its home."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**at.at.env, **at.repo.env}.items():
             patch.setenv(name, value)
-        return command(*words, cwd=at.at.project)
+        return run_command(*words, cwd=at.at.project)
 
 
 def shown(at: RepositoryPlace) -> str:
@@ -41,9 +41,9 @@ def shown(at: RepositoryPlace) -> str:
 
 def gone_on(at: RepositoryPlace, text: str, run: str) -> None:
     """A real client goes on, at a server of its own, where the first one was, to the end."""
-    with agent(at.at, "auto", "--face", "planner") as client:
-        told = client.call({}, "gather_requirements")
-        assert (told.reply["stage"], told.reply["plan"]["text"]) == ("5", text)
+    with connect_agent(at.at, "auto", "--face", "planner") as client:
+        answer = client.call({}, "gather_requirements")
+        assert (answer.reply["stage"], answer.reply["plan"]["text"]) == ("5", text)
         for task in ("heat water", "leaves"):
             assert not client.call({"task_id": task}, "mark_task").failed
         assert client.call({}, "finish_job").reply["stage"] == "6"
@@ -51,7 +51,7 @@ def gone_on(at: RepositoryPlace, text: str, run: str) -> None:
 
 
 def test_git_goes_on_in_a_clone_after_a_pull(tmp_path: Path) -> None:
-    one = repository_place(tmp_path / "one", "git")
+    one = create_repository_place(tmp_path / "one", "git")
     far = tmp_path / "far.git"
     one.repo.git("init", "-q", "--bare", "-b", "main", str(far))
     one.repo.git("remote", "add", "origin", str(far))
@@ -59,7 +59,7 @@ def test_git_goes_on_in_a_clone_after_a_pull(tmp_path: Path) -> None:
     run = planned(one)
     assert typed(one, "plan", "push").status == 0
 
-    at = place(tmp_path / "two")
+    at = create_place(tmp_path / "two")
     (at.folder / "home" / ".gitconfig").write_text(GIT_SETTINGS)
     two = RepositoryPlace(at, Repo("git", at.project, at.folder / "home"))
     two.repo.run("git", "clone", "-q", str(far), "clone", folder=at.folder)
@@ -73,7 +73,7 @@ def test_git_goes_on_in_a_clone_after_a_pull(tmp_path: Path) -> None:
 
 
 def test_jj_goes_on_in_a_clone_of_the_pushed_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = repository_place(tmp_path / "one", "jj")
+    one = create_repository_place(tmp_path / "one", "jj")
     monkeypatch.setenv("PATH", one.repo.path)
     far = tmp_path / "far.git"
     one.repo.git("init", "-q", "--bare", str(far))
@@ -82,8 +82,8 @@ def test_jj_goes_on_in_a_clone_of_the_pushed_change(tmp_path: Path, monkeypatch:
     (said,) = [line for line in typed(one, "plan", "push").err.splitlines() if "run it yourself: " in line]
     one.repo.jj(*said.partition("run it yourself: jj ")[2].split())
 
-    at = place(tmp_path / "two")
-    two = RepositoryPlace(at, made("colocated", at.project, at.folder / "home"))
+    at = create_place(tmp_path / "two")
+    two = RepositoryPlace(at, create_repository("colocated", at.project, at.folder / "home"))
     two.repo.settings.write_text(SETTINGS)
     (change,) = one.repo.jj("log", "--no-graph", "-r", "@", "-T", "change_id").split()
     two.repo.git("remote", "add", "origin", str(far))

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.skill_sessions import Agent, agent_in
+from helpers.skill_sessions import SkillAgent, open_skill_agent
 
 
 @pytest.fixture
-def agent(tmp_path: Path) -> Iterator[Agent]:
-    with agent_in(tmp_path) as made:
+def agent(tmp_path: Path) -> Iterator[SkillAgent]:
+    with open_skill_agent(tmp_path) as made:
         yield made

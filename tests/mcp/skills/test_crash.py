@@ -10,13 +10,13 @@ import pytest
 
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.errors import FaultCode
-from helpers.crash import TESTS, said_by
+from helpers.crash import TESTS, run_crash_program
 from helpers.requirement import requirement
-from helpers.run_folders import chained
+from helpers.run_folders import check_chain
 from helpers.servers import Pipe
-from helpers.simulated_disk import PowerLoss, Simulated, Stop
-from helpers.skill_moves import LATER, MOVES, Move, runs_in
-from helpers.traced_place import traced_place
+from helpers.simulated_disk import PowerLoss, SimulatedWorkspace, StopAtChange
+from helpers.skill_moves import LATER, MOVES, Move, open_session_runs
+from helpers.traced_place import create_traced_place
 
 pytestmark = pytest.mark.unmeasured
 MANY = 16
@@ -26,7 +26,7 @@ MANY = 16
 def test_a_move_killed_anywhere_has_happened_or_not_and_its_token_gets_the_one_reply(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    said = said_by("helpers/skill_crash.py")
+    said = run_crash_program("helpers/skill_crash.py")
 
     with capsys.disabled():
         print(f" [{len(said['points'])} moves, {sum(said['points'].values())} kill points]", end="")  # noqa: T201 - the count
@@ -35,25 +35,25 @@ def test_a_move_killed_anywhere_has_happened_or_not_and_its_token_gets_the_one_r
     assert said["wrong"] == []
 
 
-def cut(move: Move, start: Simulated, token: str, at: int) -> tuple[Simulated, bool]:
+def cut(move: Move, start: SimulatedWorkspace, token: str, at: int) -> tuple[SimulatedWorkspace, bool]:
     """The workspace when the power went before the k-th change, and whether the move was answered."""
     workspace = start.copy()
-    workspace.before = Stop(at)
+    workspace.before = StopAtChange(at)
     try:
         return workspace, bool(move.take(workspace, token))
     except PowerLoss:
         return workspace, False
 
 
-def wrong(move: Move, image: Simulated, token: str, *, acknowledged: bool) -> list[str]:
+def wrong(move: Move, image: SimulatedWorkspace, token: str, *, acknowledged: bool) -> list[str]:
     """What is wrong once the power is back, and the same call is made again, and again."""
-    with runs_in(image).hold_lock("", 0):
+    with open_session_runs(image).hold_lock("", 0):
         found = move.judged(image)
     if found != "after" and (acknowledged or found != "before"):
         return [f"acknowledged {acknowledged}: {found}"]
-    told, again = (move.take(image, token, ids) for ids in (LATER, 2 * LATER))
-    good = told == again and told["accepted"] and move.judged(image) == "after"
-    return [] if good else [f"{found}, then {move.judged(image)}: {told}, {again}"]
+    answer, again = (move.take(image, token, ids) for ids in (LATER, 2 * LATER))
+    good = answer == again and answer["accepted"] and move.judged(image) == "after"
+    return [] if good else [f"{found}, then {move.judged(image)}: {answer}, {again}"]
 
 
 @requirement("skills:state.file")
@@ -61,7 +61,7 @@ def wrong(move: Move, image: Simulated, token: str, *, acknowledged: bool) -> li
 def test_a_move_without_power_has_happened_or_not_and_if_answered_it_has(
     move: Move, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    start, found, images = Simulated(), list[str](), 0
+    start, found, images = SimulatedWorkspace(), list[str](), 0
     token = move.lay_out(start)
     seen: set[tuple[object, ...]] = set()
     at, acknowledged = 0, False
@@ -93,10 +93,10 @@ def test_of_sixteen_processes_that_complete_the_same_skills_one_wins_each_state(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    answer = json.loads(done.stdout)
 
-    assert [one.get("error") for one in told] == [None] * MANY
-    states = [state for state, _ in {(state, token) for one in told for state, token in one["won"]}]
+    assert [one.get("error") for one in answer] == [None] * MANY
+    states = [state for state, _ in {(state, token) for one in answer for state, token in one["won"]}]
     assert sorted(states) == [
         *["clear-post-item"] * 3,
         "clear-pre-item",
@@ -104,14 +104,14 @@ def test_of_sixteen_processes_that_complete_the_same_skills_one_wins_each_state(
         "ready-to-implement",
         *["systematic-debugging"] * 3,
     ]
-    assert {code for one in told for code in one["lost"]} <= {RefusalCode.REFUSED}
+    assert {code for one in answer for code in one["lost"]} <= {RefusalCode.REFUSED}
     history = (tmp_path / "project/.collab/sessions/demo/.handrail/history.jsonl").read_bytes()
-    assert chained(history) == [*range(1, 10)]
+    assert check_chain(history) == [*range(1, 10)]
 
 
 @requirement("skills:session.name")
 def test_nothing_outside_the_project_is_opened_whatever_is_asked_for(tmp_path: Path) -> None:
-    at, outside = traced_place(tmp_path / "here"), tmp_path / "outside"
+    at, outside = create_traced_place(tmp_path / "here"), tmp_path / "outside"
     (outside / "documents").mkdir(parents=True)
     (at.folder / "project-evil").mkdir()
     sessions = at.project / ".collab" / "sessions"
@@ -129,8 +129,8 @@ def test_nothing_outside_the_project_is_opened_whatever_is_asked_for(tmp_path: P
             assert pipe.call(given, "complete_skill").failed
         given = {"project": str(at.project), "session": "demo"}
         assert not pipe.call({**given, "skill": "collab-start"}, "complete_skill").failed
-        told = pipe.call({**given, "skill": "gather-session-goals"}, "complete_skill")
-        assert told.reply["code"] == FaultCode.UNSAFE_PATH
+        answer = pipe.call({**given, "skill": "gather-session-goals"}, "complete_skill")
+        assert answer.reply["code"] == FaultCode.UNSAFE_PATH
 
     trace = at.trace.splitlines()
     assert any(str(sessions / "demo") in line for line in trace)

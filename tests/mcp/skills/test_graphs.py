@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from handrail.engine.refusals import RefusalCode
-from helpers.program import command
-from helpers.skill_sessions import FILE, Agent
+from helpers.program import run_command
+from helpers.skill_sessions import FILE, SkillAgent
 
 TINY = """
 workflow: tiny
@@ -37,14 +37,14 @@ texts:
 """
 
 
-def puts(agent: Agent, text: str = TINY, name: str = "tiny") -> Path:
+def puts(agent: SkillAgent, text: str = TINY, name: str = "tiny") -> Path:
     shelf = agent.root / ".handrail" / "workflows"
     shelf.mkdir(parents=True, exist_ok=True)
     (shelf / f"{name}.yaml").write_text(text, "utf-8")
     return shelf / f"{name}.yaml"
 
 
-def test_a_session_follows_the_graph_that_it_began_with(agent: Agent) -> None:
+def test_a_session_follows_the_graph_that_it_began_with(agent: SkillAgent) -> None:
     puts(agent)
     agent.writes("design.md", "## Work Items\n### Item 1: A\n")
 
@@ -58,7 +58,7 @@ def test_a_session_follows_the_graph_that_it_began_with(agent: Agent) -> None:
     assert agent.looks().reply["state"] == "over"
 
 
-def test_the_end_a_run_came_to_is_reported_when_there_are_several(agent: Agent) -> None:
+def test_the_end_a_run_came_to_is_reported_when_there_are_several(agent: SkillAgent) -> None:
     puts(agent)
 
     assert agent.completes("write", graph="tiny").reply["state"] == "left"
@@ -66,28 +66,28 @@ def test_the_end_a_run_came_to_is_reported_when_there_are_several(agent: Agent) 
     assert (shown["state"], shown["next_skill"]) == ("left", None)
 
 
-def test_a_graph_is_chosen_once(agent: Agent) -> None:
+def test_a_graph_is_chosen_once(agent: SkillAgent) -> None:
     puts(agent)
     agent.completes("write", graph="tiny")
     agent.completes("collab-start", session="usual")
 
     assert agent.completes("read", graph="skills").reply["code"] == RefusalCode.OTHER_GRAPH
-    told = agent.completes("gather-session-goals", session="usual", graph="tiny")
-    assert (told.reply["code"], told.reply["why"]["needed"]) == (
+    answer = agent.completes("gather-session-goals", session="usual", graph="tiny")
+    assert (answer.reply["code"], answer.reply["why"]["needed"]) == (
         RefusalCode.OTHER_GRAPH,
         ["leave it out: this session follows `skills`"],
     )
 
 
-def test_a_session_that_lost_its_history_takes_its_graph_again(agent: Agent) -> None:
+def test_a_session_that_lost_its_history_takes_its_graph_again(agent: SkillAgent) -> None:
     puts(agent)
     agent.writes("design.md", "## Work Items\n### Item 1: A\n")
     agent.completes("write", graph="tiny")
     shutil.rmtree(agent.home() / ".handrail")
 
-    told = agent.completes("read", graph="tiny")
+    answer = agent.completes("read", graph="tiny")
 
-    assert (told.reply["state"], "taken as it stands" in told.reply["note"]) == ("over", True)
+    assert (answer.reply["state"], "taken as it stands" in answer.reply["note"]) == ("over", True)
 
 
 @pytest.mark.parametrize(
@@ -108,18 +108,18 @@ def test_a_session_that_lost_its_history_takes_its_graph_again(agent: Agent) -> 
     ],
 )
 def test_a_workflow_that_sessions_cannot_follow_is_refused(
-    agent: Agent, change: tuple[str, str], code: str, needed: str
+    agent: SkillAgent, change: tuple[str, str], code: str, needed: str
 ) -> None:
     puts(agent, TINY.replace(*change, 1))
 
-    told = agent.completes("write", graph="tiny")
+    answer = agent.completes("write", graph="tiny")
 
-    assert told.reply["code"] == code
-    assert needed in told.text
+    assert answer.reply["code"] == code
+    assert needed in answer.text
     assert not agent.home().exists()
 
 
-def test_a_workflow_without_the_tool_or_without_a_file_is_refused(agent: Agent) -> None:
+def test_a_workflow_without_the_tool_or_without_a_file_is_refused(agent: SkillAgent) -> None:
     puts(agent, TINY.replace("complete_skill", "skill_over"))
 
     assert "the tool `complete_skill` with the param `skill`" in agent.completes("write", graph="tiny").text
@@ -127,16 +127,16 @@ def test_a_workflow_without_the_tool_or_without_a_file_is_refused(agent: Agent) 
     assert agent.completes("write", graph="feature").reply["code"] == RefusalCode.UNFIT_GRAPH
 
 
-def test_a_graph_that_is_gone_stops_its_session_and_nothing_is_touched(agent: Agent) -> None:
+def test_a_graph_that_is_gone_stops_its_session_and_nothing_is_touched(agent: SkillAgent) -> None:
     file = puts(agent)
     agent.writes("design.md", "## Work Items\n### Item 1: A\n")
     agent.completes("write", graph="tiny")
     before = agent.state()
     file.unlink()
 
-    for told in (agent.completes("read"), agent.looks()):
-        assert told.reply["code"] == RefusalCode.UNKNOWN_WORKFLOW
-    said = command("repair", "skills/demo", cwd=agent.root)
+    for answer in (agent.completes("read"), agent.looks()):
+        assert answer.reply["code"] == RefusalCode.UNKNOWN_WORKFLOW
+    said = run_command("repair", "skills/demo", cwd=agent.root)
     assert (said.status, "follows the workflow `tiny`" in said.err) == (1, True)
     assert agent.state() == before
     puts(agent)
@@ -144,40 +144,40 @@ def test_a_graph_that_is_gone_stops_its_session_and_nothing_is_touched(agent: Ag
 
 
 def test_a_session_with_its_own_graph_is_shown_again_in_a_store_that_was_lost(
-    agent: Agent, tmp_path: Path
+    agent: SkillAgent, tmp_path: Path
 ) -> None:
     puts(agent)
     agent.writes("design.md", "## Work Items\n### Item 1: A\n")
     agent.completes("write", graph="tiny")
     store = tmp_path / "anew.db"
 
-    command("store", "rebuild", "--project", agent.root, "--store", store, cwd=tmp_path)
+    run_command("store", "rebuild", "--project", agent.root, "--store", store, cwd=tmp_path)
 
-    (run,) = command("runs", "list", "--store", store, "--json", cwd=tmp_path).data["runs"]
+    (run,) = run_command("runs", "list", "--store", store, "--json", cwd=tmp_path).data["runs"]
     assert (run["workflow"], run["face"], run["state"]) == ("tiny", "skills", "reading")
-    assert command("repair", "--json", cwd=agent.root).data["state"] == "reading"
+    assert run_command("repair", "--json", cwd=agent.root).data["state"] == "reading"
     assert agent.completes("read").reply["state"] == "over"
 
 
-def test_a_project_cannot_put_another_graph_in_the_place_of_the_usual_one(agent: Agent) -> None:
+def test_a_project_cannot_put_another_graph_in_the_place_of_the_usual_one(agent: SkillAgent) -> None:
     puts(agent, TINY.replace("workflow: tiny", "workflow: skills"), "skills")
 
     assert agent.completes("collab-start").reply["state"] == "gather-goals"
     assert agent.completes("gather-session-goals", graph="skills").reply["state"] == "clear-pre-item"
 
 
-def test_a_graph_that_hides_one_of_the_persons_must_be_trusted(agent: Agent, home: Path) -> None:
+def test_a_graph_that_hides_one_of_the_persons_must_be_trusted(agent: SkillAgent, home: Path) -> None:
     own = home / ".config" / "handrail" / "workflows"
     own.mkdir(parents=True)
     (own / "tiny.yaml").write_text(TINY, "utf-8")
     puts(agent, TINY.replace("about: Write", "about: Wrote"))
 
     assert agent.completes("write", graph="tiny").reply["code"] == RefusalCode.UNTRUSTED
-    assert command("trust", "tiny", "--yes", cwd=agent.root).status == 0
+    assert run_command("trust", "tiny", "--yes", cwd=agent.root).status == 0
     assert not agent.completes("write", graph="tiny").failed
 
 
-def test_where_one_skill_follows_itself_only_a_token_makes_a_retry_safe(agent: Agent) -> None:
+def test_where_one_skill_follows_itself_only_a_token_makes_a_retry_safe(agent: SkillAgent) -> None:
     puts(agent, TINY.replace("{skill: read}", "{skill: write}"))
     agent.writes("design.md", "## Work Items\n### Item 1: A\n")
     first = agent.completes("write", graph="tiny")
@@ -190,7 +190,7 @@ def test_where_one_skill_follows_itself_only_a_token_makes_a_retry_safe(agent: A
 def _checked(text: str, folder: Path) -> list[dict[str, Any]]:
     file = folder / "tiny.yaml"
     file.write_text(text, "utf-8")
-    said = command("workflows", "check", file, "--json", cwd=folder)
+    said = run_command("workflows", "check", file, "--json", cwd=folder)
     found: list[dict[str, Any]] = said.data["problems"]
     assert said.status == int(bool(found))
     return found
@@ -209,4 +209,4 @@ def test_the_check_knows_skill_graphs(tmp_path: Path) -> None:
         tmp_path,
     )
     assert [(one["code"], one["line"]) for one in stuck] == [("router-stuck", 13)]
-    assert command("workflows", "check", FILE, cwd=tmp_path).status == 0
+    assert run_command("workflows", "check", FILE, cwd=tmp_path).status == 0

@@ -7,9 +7,9 @@ import pytest
 
 from handrail.engine.model import Lifecycle
 from handrail.engine.refusals import RefusalCode
-from helpers.program import handrail
+from helpers.program import run_handrail
 from helpers.requirement import requirement
-from helpers.servers import ERAS, Pipe, Place, Told, agent
+from helpers.servers import ERAS, Pipe, Place, ToolAnswer, connect_agent
 
 DESIGN = """# Sort the list
 
@@ -68,7 +68,7 @@ WAY: tuple[Way, ...] = (
 )
 
 
-def call(pipe: Pipe, at: Place, tool: str, **more: object) -> Told:
+def call(pipe: Pipe, at: Place, tool: str, **more: object) -> ToolAnswer:
     return pipe.call({"project": str(at.project), "session": "demo", **more}, tool)
 
 
@@ -85,9 +85,9 @@ def test_the_whole_way_of_a_session_with_one_item_of_code(at: Place, era: str) -
             if done == "executing-plans":
                 set_ = call(pipe, at, "update_task_status", task_id=next(tasks), status="completed")
                 assert not set_.failed, set_.text
-            told = call(pipe, at, "complete_skill", skill=done)
-            assert not told.failed, told.text
-            reply = told.reply
+            answer = call(pipe, at, "complete_skill", skill=done)
+            assert not answer.failed, answer.text
+            reply = answer.reply
             assert (reply["next_skill"], reply["params"], reply["action"], reply["state"]) == (
                 skill,
                 params,
@@ -98,9 +98,13 @@ def test_the_whole_way_of_a_session_with_one_item_of_code(at: Place, era: str) -
 
     assert shown.reply["state"] == "done"
     assert (home / "documents" / "design.md").read_text("utf-8") == DESIGN.replace("pending", "documented")
-    kept = json.loads((home / "collab-state.json").read_text("utf-8"))
-    assert (kept["state"], kept["phase"], kept["completedTasks"]) == ("done", "complete", ["sort", "test"])
-    listed = handrail("runs", "list", "--store", at.store, "--json", HOME=at.env["HOME"]).data["runs"]
+    stored = json.loads((home / "collab-state.json").read_text("utf-8"))
+    assert (stored["state"], stored["phase"], stored["completedTasks"]) == (
+        "done",
+        "complete",
+        ["sort", "test"],
+    )
+    listed = run_handrail("runs", "list", "--store", at.store, "--json", HOME=at.env["HOME"]).data["runs"]
     (run,) = listed
     assert (run["face"], run["goal"], run["lifecycle"]) == ("skills", "demo", Lifecycle.COMPLETED)
 
@@ -109,7 +113,7 @@ def test_the_whole_way_of_a_session_with_one_item_of_code(at: Place, era: str) -
 @pytest.mark.parametrize("era", ERAS)
 def test_a_real_client_takes_every_kind_of_reply(at: Place, era: str) -> None:
     named = {"project": str(at.project), "session": "demo"}
-    with agent(at, era, "--face", "skills") as client:
+    with connect_agent(at, era, "--face", "skills") as client:
         unknown = client.call(named, "session_status")
         begun = client.call({**named, "skill": "collab-start"}, "complete_skill")
         refused = client.call({**named, "skill": "collab-clear"}, "complete_skill")

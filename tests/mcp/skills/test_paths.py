@@ -10,7 +10,7 @@ import pytest
 
 from helpers.requirement import requirement
 from helpers.skill_oracle import PHASES, ROUTERS, ROWS, SKILLS, Oracle
-from helpers.skill_sessions import FLOW, Agent, agent_in, design, task_graph
+from helpers.skill_sessions import FLOW, SkillAgent, open_skill_agent, write_design, write_task_graph
 
 KINDS: Final = ("code", "task", "bugfix")
 ORDERS: Final = [order for count in (1, 2, 3) for order in product(KINDS, repeat=count)]
@@ -31,7 +31,7 @@ def told(reply: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in reply.items() if name != "step_token"}
 
 
-def walked(agent: Agent, oracle: Oracle, session: str, statuses: Sequence[str]) -> list[str]:
+def walked(agent: SkillAgent, oracle: Oracle, session: str, statuses: Sequence[str]) -> list[str]:
     """The states of a session on its way to its end; each task goes through these statuses."""
     states = []
     while oracle.skill is not None:
@@ -44,7 +44,7 @@ def walked(agent: Agent, oracle: Oracle, session: str, statuses: Sequence[str]) 
     return states
 
 
-def executed(agent: Agent, tasks: Sequence[str], session: str, statuses: Sequence[str]) -> None:
+def executed(agent: SkillAgent, tasks: Sequence[str], session: str, statuses: Sequence[str]) -> None:
     """A batch: until all of its tasks are completed it is not."""
     for task in tasks:
         for status in statuses:
@@ -61,10 +61,10 @@ def test_items_of_every_type_in_every_order_up_to_three_go_their_way(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seen: Counter[str] = Counter()
-    with agent_in(tmp_path) as agent:
+    with open_skill_agent(tmp_path) as agent:
         for order in ORDERS:
             session = "-".join(order)
-            agent.writes("design.md", design(order), session)
+            agent.writes("design.md", write_design(order), session)
             batches = (tuple(f"item-{number}" for number in range(1, len(order) + 1)),)
             seen.update(walked(agent, Oracle(order, batches), session, ["completed"]))
 
@@ -77,10 +77,10 @@ def test_items_of_every_type_in_every_order_up_to_three_go_their_way(
 @requirement("skills:cond.batches_remaining", "skills:cond.no_batches_remaining")
 @requirement("skills:batches.layers", "skills:batch.gate")
 @pytest.mark.parametrize("name", GRAPHS)
-def test_batches_are_executed_in_layers_with_failures_and_retries(agent: Agent, name: str) -> None:
+def test_batches_are_executed_in_layers_with_failures_and_retries(agent: SkillAgent, name: str) -> None:
     tasks, batches = GRAPHS[name]
-    agent.writes("design.md", design(["bugfix"]))
-    agent.writes("task-graph.md", task_graph(tasks))
+    agent.writes("design.md", write_design(["bugfix"]))
+    agent.writes("task-graph.md", write_task_graph(tasks))
 
     states = walked(agent, Oracle(("bugfix",), batches), "demo", RETRIED)
 

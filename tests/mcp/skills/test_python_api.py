@@ -21,7 +21,7 @@ from handrail.skills import (
 )
 from helpers.requirement import requirement
 from helpers.skill_oracle import ROUTERS, ROWS, SKILLS
-from helpers.skill_sessions import design
+from helpers.skill_sessions import write_design
 
 NOTHING = TransitionContext()
 
@@ -122,19 +122,19 @@ def test_the_next_state_is_that_of_the_first_way_that_is_open() -> None:
 def test_a_context_is_built_from_the_state_file_and_the_design_document() -> None:
     tasks = [{"id": "a", "status": "completed", "dependsOn": []}]
     batches = [{"id": "batch-1", "tasks": tasks, "status": "in_progress"}]
-    text = design(["code", "bugfix"], documented=[1])
+    text = write_design(["code", "bugfix"], documented=[1])
 
     assert build_transition_context({"currentItem": None, "batches": batches}, text) == TransitionContext(
         "bugfix", items_remaining=True, batches_remaining=True
     )
-    assert build_transition_context({}, design(["task"], documented=[1])) == TransitionContext(None)
+    assert build_transition_context({}, write_design(["task"], documented=[1])) == TransitionContext(None)
     over = [{**batches[0], "status": "completed"}]
     assert build_transition_context(
         {"totalItems": 2, "documentedItems": 1, "batches": over}
     ) == TransitionContext(None, items_remaining=True)
     assert build_transition_context({"totalItems": 2, "documentedItems": 2, "batches": "none"}) == NOTHING
     with pytest.raises(ValueError, match="line 7: the type of item 1 is 'feature'"):
-        build_transition_context({}, design(["feature"]))
+        build_transition_context({}, write_design(["feature"]))
 
 
 def test_what_the_guide_shows_is_true() -> None:

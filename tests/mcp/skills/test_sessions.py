@@ -9,7 +9,7 @@ from handrail.engine.refusals import RefusalCode, TroubleCode
 from handrail.runtime.errors import UnsafePath
 from handrail.runtime.records import RunChange
 from helpers.requirement import requirement
-from helpers.skill_sessions import SESSION, TO_FIRST_ITEM, Agent, agent_in, design
+from helpers.skill_sessions import SESSION, TO_FIRST_ITEM, SkillAgent, open_skill_agent, write_design
 
 
 def everything(folder: Path) -> dict[str, bytes]:
@@ -17,29 +17,29 @@ def everything(folder: Path) -> dict[str, bytes]:
 
 
 @requirement("skills:session.new")
-def test_a_session_begins_with_its_first_skill_and_with_no_other(agent: Agent) -> None:
-    told = agent.completes("gather-session-goals")
+def test_a_session_begins_with_its_first_skill_and_with_no_other(agent: SkillAgent) -> None:
+    answer = agent.completes("gather-session-goals")
 
-    assert told.reply["code"] == RefusalCode.UNKNOWN_SESSION
-    assert told.reply["why"]["needed"] == [
+    assert answer.reply["code"] == RefusalCode.UNKNOWN_SESSION
+    assert answer.reply["why"]["needed"] == [
         "a session; none exists yet",
         "or the skill `collab-start`, which begins a new one",
     ]
     named = {"project": str(agent.root), "session": "demo", "skill": "collab-start"}
-    assert told.reply["next"] == [{"tool": "complete_skill", "arguments": named, "who": "agent"}]
+    assert answer.reply["next"] == [{"tool": "complete_skill", "arguments": named, "who": "agent"}]
     assert not (agent.root / ".collab").exists()
     assert agent.walks("collab-start").reply["state"] == "gather-goals"
 
 
 @requirement("skills:session.new")
-def test_an_unknown_session_is_answered_with_those_that_exist(agent: Agent) -> None:
+def test_an_unknown_session_is_answered_with_those_that_exist(agent: SkillAgent) -> None:
     for name in ("beta", "alpha"):
         agent.completes("collab-start", session=name)
     agent.home("empty").mkdir()
-    agent.writes("design.md", design(["code"]), "prepared")
+    agent.writes("design.md", write_design(["code"]), "prepared")
 
-    for told in (agent.completes("collab-clear"), agent.looks(), agent.sets("a")):
-        assert told.reply["why"]["needed"][0] == "one of the sessions that exist: alpha, beta"
+    for answer in (agent.completes("collab-clear"), agent.looks(), agent.sets("a")):
+        assert answer.reply["why"]["needed"][0] == "one of the sessions that exist: alpha, beta"
     assert sorted(path.name for path in agent.home().parent.iterdir()) == [
         "alpha",
         "beta",
@@ -48,7 +48,7 @@ def test_an_unknown_session_is_answered_with_those_that_exist(agent: Agent) -> N
     ]
 
 
-def test_of_many_sessions_the_first_are_named(agent: Agent) -> None:
+def test_of_many_sessions_the_first_are_named(agent: SkillAgent) -> None:
     for number in range(21):
         agent.completes("collab-start", session=f"s{number:02}")
 
@@ -56,7 +56,7 @@ def test_of_many_sessions_the_first_are_named(agent: Agent) -> None:
     assert there.endswith("s18, s19, …")
 
 
-def test_sessions_of_one_project_do_not_know_each_other(agent: Agent) -> None:
+def test_sessions_of_one_project_do_not_know_each_other(agent: SkillAgent) -> None:
     agent.completes("collab-start", session="one")
     agent.completes("collab-start", session="two")
     agent.completes("gather-session-goals", session="two")
@@ -86,15 +86,15 @@ def test_sessions_of_one_project_do_not_know_each_other(agent: Agent) -> None:
         "-\u202e",
     ],
 )
-def test_a_bad_session_name_is_refused_and_nothing_is_made(agent: Agent, name: str) -> None:
-    for told in (agent.completes("collab-start", session=name), agent.looks(session=name)):
-        assert told.reply["code"] == RefusalCode.SESSION_NAME
+def test_a_bad_session_name_is_refused_and_nothing_is_made(agent: SkillAgent, name: str) -> None:
+    for answer in (agent.completes("collab-start", session=name), agent.looks(session=name)):
+        assert answer.reply["code"] == RefusalCode.SESSION_NAME
     assert list(agent.root.iterdir()) == []
 
 
 @requirement("skills:session.name")
 @pytest.mark.parametrize("name", ["a", "A.b_c-9", "...", ".hidden", "-", "x" * 64, "con"])
-def test_a_plain_name_is_the_name_of_its_folder(agent: Agent, name: str) -> None:
+def test_a_plain_name_is_the_name_of_its_folder(agent: SkillAgent, name: str) -> None:
     assert not agent.completes("collab-start", session=name).failed
     assert (agent.home(name) / "collab-state.json").is_file()
 
@@ -104,7 +104,7 @@ def test_only_the_whole_path_of_a_root_names_a_project(tmp_path: Path) -> None:
     root, other, sibling = tmp_path / "proj", tmp_path / "other", tmp_path / "proj-evil"
     sibling.mkdir()
     (tmp_path / "link").symlink_to(root)
-    with agent_in(tmp_path, root, other) as agent:
+    with open_skill_agent(tmp_path, root, other) as agent:
         before = everything(tmp_path)
         wrong = [
             *(
@@ -114,9 +114,9 @@ def test_only_the_whole_path_of_a_root_names_a_project(tmp_path: Path) -> None:
             *("proj", ".", "", "/", "~", f"{root}\x01", f"file://{root}", str(root).upper()),
         ]
         for project in wrong:
-            told = agent.completes("collab-start", project=project)
-            assert told.reply["code"] == RefusalCode.UNKNOWN_PROJECT, project
-            assert told.reply["why"]["needed"] == [f"one of {root}, {other}"]
+            answer = agent.completes("collab-start", project=project)
+            assert answer.reply["code"] == RefusalCode.UNKNOWN_PROJECT, project
+            assert answer.reply["why"]["needed"] == [f"one of {root}, {other}"]
         assert agent.completes("collab-start", project=f"{root}\0").reply["code"] == RefusalCode.ARGUMENTS
         assert {path for path in everything(tmp_path) if "store" not in path} == {
             path for path in before if "store" not in path
@@ -127,7 +127,7 @@ def test_only_the_whole_path_of_a_root_names_a_project(tmp_path: Path) -> None:
 
 
 def test_a_server_without_a_project_says_so(tmp_path: Path) -> None:
-    with agent_in(tmp_path) as agent:
+    with open_skill_agent(tmp_path) as agent:
         agent.face._sessions._projects._roots = ()  # noqa: SLF001 - as where the server was started in no project
         assert agent.completes("collab-start").reply["code"] == RefusalCode.NO_PROJECT
 
@@ -137,7 +137,7 @@ def test_a_server_without_a_project_says_so(tmp_path: Path) -> None:
 def test_a_link_in_place_of_a_folder_is_refused_and_leads_nowhere(tmp_path: Path, place: str) -> None:
     outside = tmp_path / "outside"
     (outside / "sessions" / "demo" / "documents").mkdir(parents=True)
-    with agent_in(tmp_path) as agent:
+    with open_skill_agent(tmp_path) as agent:
         link = agent.root / place
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(outside.joinpath(*Path(place).parts[1:]))
@@ -154,9 +154,9 @@ def test_a_link_in_place_of_a_folder_is_refused_and_leads_nowhere(tmp_path: Path
 def test_a_link_inside_a_session_is_not_followed_either(tmp_path: Path, file: str) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    (outside / "design.md").write_text(design(["code"]), "utf-8")
+    (outside / "design.md").write_text(write_design(["code"]), "utf-8")
     (outside / "collab-state.json").write_text('{"state": "cleanup", "phase": "complete"}', "utf-8")
-    with agent_in(tmp_path) as agent:
+    with open_skill_agent(tmp_path) as agent:
         agent.walks("collab-start", "gather-session-goals")
         place = agent.home() / file
         if place.exists():
@@ -187,65 +187,65 @@ def test_a_link_inside_a_session_is_not_followed_either(tmp_path: Path, file: st
     ],
 )
 def test_an_older_file_is_adopted_by_its_phase(
-    agent: Agent, phase: str, state: str, item: int | None
+    agent: SkillAgent, phase: str, state: str, item: int | None
 ) -> None:
     agent.puts(
         phase=phase, lastActivity="2026-01-01T00:00:00Z", currentItem=2, hasSnapshot=True, theme="dark"
     )
-    agent.writes("design.md", design(["code", "code", "task"], documented=[3]))
+    agent.writes("design.md", write_design(["code", "code", "task"], documented=[3]))
 
     shown = agent.looks()
     assert (shown.reply["state"], shown.reply["phase"]) == (state, phase)
     assert shown.reply["params"] == ({"item_number": item} if item else {})
     assert "taken as it stands" in shown.reply["note"]
     assert not (agent.home() / ".handrail").exists()
-    told = agent.completes(shown.reply["next_skill"])
-    assert not told.failed, told.text
-    kept = agent.state()
-    assert (kept["hasSnapshot"], kept["theme"], kept["state"]) == (True, "dark", told.reply["state"])
-    assert list(kept)[:5] == ["phase", "lastActivity", "currentItem", "hasSnapshot", "theme"]
-    assert kept["lastActivity"] == "2026-03-01T12:00:00.000Z"
+    answer = agent.completes(shown.reply["next_skill"])
+    assert not answer.failed, answer.text
+    stored = agent.state()
+    assert (stored["hasSnapshot"], stored["theme"], stored["state"]) == (True, "dark", answer.reply["state"])
+    assert list(stored)[:5] == ["phase", "lastActivity", "currentItem", "hasSnapshot", "theme"]
+    assert stored["lastActivity"] == "2026-03-01T12:00:00.000Z"
 
 
 @requirement("skills:state.old")
-def test_an_older_file_of_an_unknown_phase_is_kept_and_a_person_is_asked(agent: Agent) -> None:
+def test_an_older_file_of_an_unknown_phase_is_kept_and_a_person_is_asked(agent: SkillAgent) -> None:
     agent.puts(phase="dreaming", currentItem=None)
     before = agent.state()
 
-    told = agent.looks()
-    assert told.reply["code"] == TroubleCode.DAMAGED
-    assert "handrail repair --adopt STATE" in told.reply["why"]["needed"][0]
+    answer = agent.looks()
+    assert answer.reply["code"] == TroubleCode.DAMAGED
+    assert "handrail repair --adopt STATE" in answer.reply["why"]["needed"][0]
     assert agent.state() == before
 
 
 @requirement("skills:state.file")
-def test_a_state_file_edited_by_a_person_is_used_and_reported(agent: Agent) -> None:
-    agent.writes("design.md", design(["code"]))
+def test_a_state_file_edited_by_a_person_is_used_and_reported(agent: SkillAgent) -> None:
+    agent.writes("design.md", write_design(["code"]))
     agent.walks("collab-start")
     agent.puts(**{**agent.state(), "state": "clear-pre-item", "mine": [1]})
 
     again = agent.completes("collab-start")
     assert again.failed
     assert "`collab-clear` is expected" in again.reply["error"]
-    told = agent.walks("collab-clear")
-    assert "changed since the last turn" in told.reply["note"]
+    answer = agent.walks("collab-clear")
+    assert "changed since the last turn" in answer.reply["note"]
     assert agent.state()["mine"] == [1]
 
 
-def test_a_state_that_no_run_can_stand_in_is_set_aside_and_a_person_is_asked(agent: Agent) -> None:
+def test_a_state_that_no_run_can_stand_in_is_set_aside_and_a_person_is_asked(agent: SkillAgent) -> None:
     agent.walks("collab-start")
     agent.puts(**{**agent.state(), "state": "batch-router"})
 
-    told = agent.completes("gather-session-goals")
+    answer = agent.completes("gather-session-goals")
 
-    assert told.reply["code"] == TroubleCode.DIVERGED
-    assert "batch-router" in told.reply["why"]["seen"][0]
+    assert answer.reply["code"] == TroubleCode.DIVERGED
+    assert "batch-router" in answer.reply["why"]["seen"][0]
     assert list((agent.home() / ".handrail" / "quarantine").iterdir()) != []
 
 
 @requirement("skills:diagram")
-def test_the_status_draws_the_graph_with_the_state_marked_and_the_batches(agent: Agent) -> None:
-    agent.writes("design.md", design(["bugfix"]))
+def test_the_status_draws_the_graph_with_the_state_marked_and_the_batches(agent: SkillAgent) -> None:
+    agent.writes("design.md", write_design(["bugfix"]))
     agent.walks(*TO_FIRST_ITEM)
     shown = agent.looks().reply
     names = [
@@ -272,7 +272,7 @@ def test_the_status_draws_the_graph_with_the_state_marked_and_the_batches(agent:
     assert "task `item-1` is failed" in drawn["blocked"]
 
 
-def test_asking_writes_nothing(agent: Agent) -> None:
+def test_asking_writes_nothing(agent: SkillAgent) -> None:
     agent.walks("collab-start", "gather-session-goals")
     before = everything(agent.root)
 
@@ -287,8 +287,8 @@ def test_asking_writes_nothing(agent: Agent) -> None:
 
 
 @requirement("skills:feed")
-def test_each_move_is_announced_and_its_entry_has_the_whole_move(agent: Agent) -> None:
-    agent.writes("design.md", design(["bugfix"]))
+def test_each_move_is_announced_and_its_entry_has_the_whole_move(agent: SkillAgent) -> None:
+    agent.writes("design.md", write_design(["bugfix"]))
     heard: list[tuple[str, int]] = []
     last = Event()
 

@@ -7,7 +7,7 @@ from handrail.app.faces import CallFailure, UnknownPrompt
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.errors import FaultCode
 from helpers.requirement import requirement
-from helpers.skill_sessions import TO_FIRST_ITEM, Agent, design
+from helpers.skill_sessions import TO_FIRST_ITEM, SkillAgent, write_design
 
 REQUIRED = {
     "complete_skill": ["project", "session", "skill"],
@@ -17,7 +17,7 @@ REQUIRED = {
 
 
 @requirement("skills:tool.schema")
-def test_complete_skill_is_listed_as_the_source_has_it(agent: Agent) -> None:
+def test_complete_skill_is_listed_as_the_source_has_it(agent: SkillAgent) -> None:
     listed = agent.face.tools[0].listed
 
     assert listed["name"] == "complete_skill"
@@ -34,7 +34,7 @@ def test_complete_skill_is_listed_as_the_source_has_it(agent: Agent) -> None:
     assert list(schema["properties"]) == [*schema["required"], "graph", "step_token"]
 
 
-def test_there_are_three_tools_and_one_only_reads(agent: Agent) -> None:
+def test_there_are_three_tools_and_one_only_reads(agent: SkillAgent) -> None:
     tools = {tool.names[0]: tool.listed for tool in agent.face.tools}
 
     assert {name: tool["inputSchema"]["required"] for name, tool in tools.items()} == REQUIRED
@@ -49,10 +49,10 @@ def test_there_are_three_tools_and_one_only_reads(agent: Agent) -> None:
 
 
 @requirement("skills:tool.output")
-def test_every_reply_is_as_its_schema_says(agent: Agent) -> None:
-    agent.writes("design.md", design(["code"]))
+def test_every_reply_is_as_its_schema_says(agent: SkillAgent) -> None:
+    agent.writes("design.md", write_design(["code"]))
     schema = dict(agent.face.tools[0].listed["outputSchema"])
-    told = [
+    answer = [
         agent.completes("gather-session-goals"),
         agent.looks(),
         *map(agent.completes, TO_FIRST_ITEM),
@@ -62,17 +62,17 @@ def test_every_reply_is_as_its_schema_says(agent: Agent) -> None:
         agent.calls("complete_skill"),
     ]
 
-    assert [one.failed for one in told] == [True, True, False, False, False, True, True, False, True]
-    assert [[error.message for error in jsonschema_rs.iter_errors(schema, one.reply)] for one in told] == [
-        [] for _ in told
+    assert [one.failed for one in answer] == [True, True, False, False, False, True, True, False, True]
+    assert [[error.message for error in jsonschema_rs.iter_errors(schema, one.reply)] for one in answer] == [
+        [] for _ in answer
     ]
-    assert set(told[4].reply) == {"next_skill", "params", "action", "state", "step_token"}
+    assert set(answer[4].reply) == {"next_skill", "params", "action", "state", "step_token"}
     where = {"next_skill", "params", "action", "state", "step_token"}
-    assert set(told[5].reply) == where | {"error", "code", "why", "next"}
-    assert set(told[8].reply) == {"error", "code", "why", "next"}
+    assert set(answer[5].reply) == where | {"error", "code", "why", "next"}
+    assert set(answer[8].reply) == {"error", "code", "why", "next"}
 
 
-def test_an_argument_that_is_missing_unknown_or_wrong_is_named(agent: Agent) -> None:
+def test_an_argument_that_is_missing_unknown_or_wrong_is_named(agent: SkillAgent) -> None:
     assert agent.calls("complete_skill").reply["why"]["needed"] == ["skill: must be given"]
     wrong = agent.completes("collab-start", step_token=3, more=1).reply
     assert (wrong["code"], wrong["why"]["rule"]) == (RefusalCode.ARGUMENTS, "arguments")
@@ -80,14 +80,14 @@ def test_an_argument_that_is_missing_unknown_or_wrong_is_named(agent: Agent) -> 
     assert not agent.home().exists()
 
 
-def test_the_face_has_instructions_and_no_prompts(agent: Agent) -> None:
+def test_the_face_has_instructions_and_no_prompts(agent: SkillAgent) -> None:
     assert agent.face.prompts() == ()
     with pytest.raises(UnknownPrompt):
         agent.face.prompt("start", {})
     assert "complete_skill" in agent.face.instructions
 
 
-def test_a_failure_has_the_shape_of_a_refusal(agent: Agent) -> None:
+def test_a_failure_has_the_shape_of_a_refusal(agent: SkillAgent) -> None:
     tool, given = agent.face.tools[0], {"skill": "a"}
     busy = agent.face.answer_failure(
         tool, given, CallFailure(FaultCode.BUSY, "store", "it is held", "call again", again=True)

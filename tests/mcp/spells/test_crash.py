@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from handrail.stores.files.disk import DiskWorkspace
-from helpers.crash import said_by
+from helpers.crash import run_crash_program
 from helpers.requirement import requirement
-from helpers.simulated_disk import Simulated
-from helpers.spell_casts import Cast, Past, acting, casts
+from helpers.simulated_disk import SimulatedWorkspace
+from helpers.spell_casts import Cast, Past, list_acting_rows, list_casts
 from helpers.spell_crash import Snapshots
-from helpers.spell_cuts import Bench, Power
+from helpers.spell_cuts import CastCutter, Power
 
 pytestmark = pytest.mark.unmeasured
 FIRST = ["G1", "R1"]
@@ -21,7 +21,7 @@ KINDS = ["A1", "A2", "C1", "C3", "E1", "E2_planless", "P3", "expecto.block"]
 
 def _said(way: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     """What the program says that cuts casts off in this way, when the counts are printed."""
-    said = said_by("helpers/spell_crash.py", way)
+    said = run_crash_program("helpers/spell_crash.py", way)
     counts = f"{len(said['points'])} casts, {sum(said['points'])} points, {said['again']} of recoveries"
     with capsys.disabled():
         print(f" [{counts}, {said['folders']} folders, {said['kills']} kills]", end="")  # noqa: T201 - the count
@@ -50,19 +50,19 @@ def test_a_cast_of_any_row_cut_off_anywhere_has_happened_or_not_and_its_token_ge
     """`disk`: no further call is made, as by kill -9. `power`: and what was not confirmed is gone."""
     said = _said(way, capsys)
 
-    assert [row for row in acting() if row not in said["rows"]["UNDER_WAY"]] == []
-    assert len(acting()) == 95
+    assert [row for row in list_acting_rows() if row not in said["rows"]["UNDER_WAY"]] == []
+    assert len(list_acting_rows()) == 95
     assert (said["rows"]["NOTHING"], said["rows"]["BROUGHT"]) == (FIRST, KINDS)
     assert said["wrong"] == []
 
 
 def _cast(row: str) -> Cast:
-    return next(cast for cast in casts(Past.UNDER_WAY) if cast.row == row)
+    return next(cast for cast in list_casts(Past.UNDER_WAY) if cast.row == row)
 
 
 @pytest.mark.parametrize("careless", ["file", "folder"])
 def test_a_workspace_that_confirms_nothing_is_caught(careless: str) -> None:
-    bench = Bench(Power(careless), _cast("E3"))
+    bench = CastCutter(Power(careless), _cast("E3"))
 
     bench.cut_everywhere()
 
@@ -78,7 +78,7 @@ class Piecemeal(DiskWorkspace):
 
 
 def test_a_disk_that_puts_files_in_their_place_piece_by_piece_is_caught(tmp_path: Path) -> None:
-    bench = Bench(Snapshots(tmp_path / "project", Piecemeal), _cast("E3"))
+    bench = CastCutter(Snapshots(tmp_path / "project", Piecemeal), _cast("E3"))
 
     bench.cut_everywhere()
 
@@ -87,7 +87,7 @@ def test_a_disk_that_puts_files_in_their_place_piece_by_piece_is_caught(tmp_path
 
 def test_a_folder_between_the_two_is_neither_and_a_missing_file_is_lost() -> None:
     cast = _cast("A2")
-    workspace = Simulated()
+    workspace = SimulatedWorkspace()
     cast.lay_out(workspace)
     before = workspace.everything()
     mixed = {path: data for path, data in before.items() if path != "task.md"}

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from handrail.engine.refusals import TroubleCode
-from helpers.program import handrail
+from helpers.program import run_handrail
 from helpers.requirement import requirement
-from helpers.servers import Pipe, Place, Told, place
+from helpers.servers import Pipe, Place, ToolAnswer, create_place
 
 PLAN = "# Plan\n\n## Acceptance Criteria\n\n- [ ] It sums\n"
 SIGNS = {
@@ -38,7 +38,7 @@ DAMAGED = [
 
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return place(tmp_path_factory.mktemp("files"))
+    return create_place(tmp_path_factory.mktemp("files"))
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def stated(task: Path, state: str, **more: object) -> None:
     (task / "state.json").write_text(json.dumps(document), "utf-8")
 
 
-def cast(pipe: Pipe, word: str, **more: object) -> Told:
+def cast(pipe: Pipe, word: str, **more: object) -> ToolAnswer:
     return pipe.call(more, word)
 
 
@@ -96,11 +96,11 @@ def kept(task: Path) -> dict[str, Any]:
     return found
 
 
-def shown(at: Place, pipe: Pipe) -> Told:
+def shown(at: Place, pipe: Pipe) -> ToolAnswer:
     before = tree(at)
-    told = cast(pipe, "lumos")
+    answer = cast(pipe, "lumos")
     assert tree(at) == before
-    return told
+    return answer
 
 
 @requirement("spells:persist.authority", "spells:lumos.readonly")
@@ -157,9 +157,9 @@ def test_other_words_are_refused_until_the_doubt_has_ended(pipe: Pipe, task: Pat
     before = users(task)
     refused = [cast(pipe, word) for word in ("expecto", "reparo", "reverto")]
 
-    for told in refused:
-        assert (told.failed, told.reply["code"]) == (True, TroubleCode.ORPHANED)
-        assert "Accio goes on in ACHIEVE_TASK_DRAFTING" in told.reply["message_to_user"]
+    for answer in refused:
+        assert (answer.failed, answer.reply["code"]) == (True, TroubleCode.ORPHANED)
+        assert "Accio goes on in ACHIEVE_TASK_DRAFTING" in answer.reply["message_to_user"]
     assert users(task) == before
     assert not (task / "state.json").exists()
 
@@ -188,7 +188,7 @@ def test_a_state_file_that_was_deleted_is_proposed_from_the_files_or_restored(
     proposed = shown(at, pipe)
     adopted = cast(pipe, "accio")
     (task / "state.json").unlink()
-    said = handrail("repair", "--restore", "2", cwd=at.project)
+    said = run_handrail("repair", "--restore", "2", cwd=at.project)
 
     assert proposed.reply["state"] == adopted.reply["state"] == "ACHIEVE_TASK_DRAFTING"
     assert "handrail repair --restore 2" in proposed.reply["message_to_user"]
@@ -203,14 +203,16 @@ def test_a_damaged_state_file_is_explained_set_aside_and_repaired(at: Place, pip
         laid(task, "task.md")
         before = users(task)
         (task / "state.json").write_bytes(data)
-        for told in (shown(at, pipe), cast(pipe, "accio"), shown(at, pipe)):
-            assert (told.failed, told.reply["code"]) == (True, code)
-            assert why in told.reply["message_to_user"]
-            assert "handrail repair --adopt STATE" in told.reply["message_to_user"]
-            assert "first call that acts moves it to `.handrail/quarantine`" in told.reply["message_to_user"]
+        for answer in (shown(at, pipe), cast(pipe, "accio"), shown(at, pipe)):
+            assert (answer.failed, answer.reply["code"]) == (True, code)
+            assert why in answer.reply["message_to_user"]
+            assert "handrail repair --adopt STATE" in answer.reply["message_to_user"]
+            assert (
+                "first call that acts moves it to `.handrail/quarantine`" in answer.reply["message_to_user"]
+            )
         assert [path.read_bytes() for path in (task / ".handrail" / "quarantine").iterdir()] == [data]
         assert users(task) == before
-    said = handrail("repair", "--adopt", "ACHIEVE_TASK_DRAFTING", cwd=at.project)
+    said = run_handrail("repair", "--adopt", "ACHIEVE_TASK_DRAFTING", cwd=at.project)
     on = cast(pipe, "accio")
 
     assert said.status == 0, said.err
@@ -230,8 +232,8 @@ def test_a_clone_without_our_folder_is_used_as_it_is_and_the_reply_says_so(
 
     assert looked.reply["state"] == "GATHER_EDITING"
     assert moved.reply["state"] == "ACHIEVE_TASK_DRAFTING"
-    for told in (looked, moved):
-        assert "it is taken as it stands" in told.reply["message_to_user"]
+    for answer in (looked, moved):
+        assert "it is taken as it stands" in answer.reply["message_to_user"]
     assert "taken" not in quiet.reply["message_to_user"]
     assert kept(task)["team"] == "blue"
 
@@ -263,8 +265,8 @@ def test_an_edit_by_hand_is_used_and_reported(at: Place, pipe: Pipe, task: Path)
 
     assert looked.reply["state"] == "ACHIEVE_TASK_EXECUTED"
     assert (moved.failed, moved.reply["state"]) == (False, "ACHIEVE_TASK_DRAFTING")
-    for told in (looked, moved):
-        assert "was changed since the last turn; it is taken" in told.reply["message_to_user"]
+    for answer in (looked, moved):
+        assert "was changed since the last turn; it is taken" in answer.reply["message_to_user"]
 
 
 @requirement("spells:persist.recover")
@@ -281,9 +283,9 @@ def test_where_a_newer_handrail_was_nothing_is_written_and_the_update_is_named(
     refused = cast(pipe, "accio")
 
     assert tree(at) == before
-    for told in (looked, refused):
-        assert (told.failed, told.reply["code"]) == (True, "newer")
-        assert "update Handrail" in told.reply["message_to_user"]
+    for answer in (looked, refused):
+        assert (answer.failed, answer.reply["code"]) == (True, "newer")
+        assert "update Handrail" in answer.reply["message_to_user"]
 
 
 def _folder(path: Path) -> None:
@@ -301,12 +303,12 @@ def test_a_folder_link_or_pipe_in_place_of_the_state_file_is_reported_and_left_a
 ) -> None:
     laid(task, "task.md")
     made(task / "state.json")
-    told = [cast(pipe, word) for word in ("lumos", "accio")]
+    answer = [cast(pipe, word) for word in ("lumos", "accio")]
     (task / "state.json").rename(task / "aside")
     stated(task, "ACHIEVE_TASK_DRAFTING")
     on = cast(pipe, "accio")
 
-    for one in told:
+    for one in answer:
         assert one.failed
         assert "state.json" in one.reply["message_to_user"]
         assert one.reply["why"]["needed"]
@@ -314,7 +316,7 @@ def test_a_folder_link_or_pipe_in_place_of_the_state_file_is_reported_and_left_a
 
 
 def test_the_files_that_words_were_said_over_are_artifacts_of_the_run(tmp_path: Path) -> None:
-    at = place(tmp_path)
+    at = create_place(tmp_path)
     task = at.project / ".ai" / "task"
     task.mkdir(parents=True)
     laid(task, "task.md", "task-results.md")

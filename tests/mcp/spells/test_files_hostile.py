@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.hostile_documents import ORDERS, SOUND, Hostile, documents
+from helpers.hostile_documents import ORDERS, SOUND, HostileDocument, build_documents
 from helpers.requirement import requirement
-from helpers.servers import Pipe, Place, Told, place
+from helpers.servers import Pipe, Place, ToolAnswer, create_place
 
 pytestmark = pytest.mark.unmeasured
 OPEN = SOUND.replace("- [x]", "- [ ]")
@@ -61,7 +61,7 @@ ROWS = [
 @pytest.fixture
 def at(tmp_path: Path) -> Place:
     """A place for each test: the more large documents a run was told of, the longer its calls take."""
-    return place(tmp_path / "hostile", measured=False)
+    return create_place(tmp_path / "hostile", measured=False)
 
 
 @pytest.fixture
@@ -89,17 +89,17 @@ def standing(task: Path) -> tuple[str, int]:
     return found["current_state"], len(found["history"])
 
 
-def outside(told: Told, document: Hostile) -> str:
+def outside(answer: ToolAnswer, document: HostileDocument) -> str:
     """What the reply says outside of its boundaries; the file has none of them, and so closes none."""
-    text = told.reply["instructions_to_coding_agent"]
+    text = answer.reply["instructions_to_coding_agent"]
     for boundary in {boundary for boundary, _ in BEGINS.findall(text)}:
         assert boundary.encode() not in document.data
         text = re.sub(rf"\[{boundary} begins: .*?\[{boundary} ends\]", "", text, flags=re.DOTALL)
         assert boundary not in text
-    return f"{told.reply['message_to_user']}\n{text}"
+    return f"{answer.reply['message_to_user']}\n{text}"
 
 
-def expected(row: Row, document: Hostile) -> frozenset[str]:
+def expected(row: Row, document: HostileDocument) -> frozenset[str]:
     """The states that this document may leave the task in."""
     if row.path == "comments.md" and document.name in BLANK:
         return frozenset({row.state})
@@ -113,8 +113,8 @@ def expected(row: Row, document: Hostile) -> frozenset[str]:
 @requirement("spells:words.never")
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.path)
 def test_a_hostile_document_moves_nothing_but_what_the_row_says(at: Place, pipe: Pipe, row: Row) -> None:
-    told = 0
-    for document in documents():
+    answer = 0
+    for document in build_documents():
         task = laid(at, row)
         (task / row.path).write_bytes(document.data)
         cast = pipe.call({}, "accio")
@@ -124,19 +124,19 @@ def test_a_hostile_document_moves_nothing_but_what_the_row_says(at: Place, pipe:
             assert document.name in TOO_LONG, cast.reply
             assert row.path in cast.reply["message_to_user"]
             continue
-        told += 1
+        answer += 1
         assert (state, turns) == (cast.reply["state"], 1), document.name
         assert state in expected(row, document), document.name
         _quoted(row, document, cast)
         if row.path == "task-results.md":
             assert "- [ ] The kettle boils\n" in (task / "plan.md").read_text("utf-8"), document.name
-    assert told >= 198
+    assert answer >= 198
 
 
-def _quoted(row: Row, document: Hostile, told: Told) -> None:
-    quoted = [path for _, path in BEGINS.findall(told.reply["instructions_to_coding_agent"])]
+def _quoted(row: Row, document: HostileDocument, answer: ToolAnswer) -> None:
+    quoted = [path for _, path in BEGINS.findall(answer.reply["instructions_to_coding_agent"])]
     assert not row.quoted or f".ai/task/{row.path}" in quoted or document.name in BLANK, document.name
-    rest = outside(told, document)
+    rest = outside(answer, document)
     for name, order in ORDERS.items():
         if len(order) > 30 and document.name.startswith(f"{name}, "):
             assert order not in rest, document.name
@@ -173,9 +173,9 @@ def test_links_pipes_and_folders_in_place_of_a_file_are_reported_and_left_alone(
         for made in _odd():
             task = laid(at, row)
             made(task / row.path)
-            told = [pipe.call({}, word) for word in ("lumos", "accio")]
+            answer = [pipe.call({}, word) for word in ("lumos", "accio")]
 
-            for one in told:
+            for one in answer:
                 assert one.failed, (row.path, made, one.reply)
                 assert row.path in one.reply["message_to_user"]
                 assert "root:" not in one.text
@@ -189,13 +189,13 @@ def test_ten_megabytes_in_the_place_of_any_file_are_quoted_in_part_or_refused(at
     for row in EVERY:
         task = laid(at, row)
         (task / row.path).write_bytes(b"Accio\n" * 1_700_000)
-        told = pipe.call({}, "accio")
+        answer = pipe.call({}, "accio")
 
-        assert len(told.text) < 100_000
-        if told.failed:
-            assert row.path in told.reply["message_to_user"]
+        assert len(answer.text) < 100_000
+        if answer.failed:
+            assert row.path in answer.reply["message_to_user"]
             assert standing(task) == (row.state, 0)
         else:
-            assert standing(task) == (told.reply["state"], 1)
+            assert standing(task) == (answer.reply["state"], 1)
         found = [path for path in task.rglob("*.md") if path.stat().st_size == 10_200_000]
         assert [path.name for path in found] == [row.path]

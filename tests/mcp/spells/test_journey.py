@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import pytest
 
-from helpers.program import handrail
+from helpers.program import run_handrail
 from helpers.requirement import requirement
-from helpers.servers import ERAS, Agent, Place, Told, agent, place, until
-from helpers.spell_replies import OPEN, unruled
-from helpers.spell_table import template
+from helpers.servers import ERAS, Place, SdkAgent, ToolAnswer, connect_agent, create_place, wait_until
+from helpers.spell_replies import OPEN, find_broken_spell_rules
+from helpers.spell_table import read_template
 
 LINK: Final = "https://acme.atlassian.net/browse/SHOP-7"
 SAFE_ID: Final = "ac8db2cec7e142e9"
@@ -86,7 +86,7 @@ class Walk:
     """A person at a client; every reply is looked at, and the last token is passed on."""
 
     at: Place
-    desk: Agent
+    desk: SdkAgent
     schema: Mapping[str, Any]
     token: str = ""
 
@@ -101,28 +101,28 @@ class Walk:
     def text(self, name: str) -> str:
         return self.path(name).read_text("utf-8")
 
-    def cast(self, word: str, state: str, **more: str) -> Told:
+    def cast(self, word: str, state: str, **more: str) -> ToolAnswer:
         """Say a word: it must not be refused, and lead there."""
-        told = self.say(word, state, **more)
-        assert not told.failed, told.reply
-        return told
+        answer = self.say(word, state, **more)
+        assert not answer.failed, answer.reply
+        return answer
 
-    def refused(self, word: str, state: str) -> Told:
+    def refused(self, word: str, state: str) -> ToolAnswer:
         """Say a word that must be refused here, with no byte changed."""
         before = self.everything()
-        told = self.say(word, state)
-        assert told.failed, told.reply
+        answer = self.say(word, state)
+        assert answer.failed, answer.reply
         assert self.everything() == before
-        return told
+        return answer
 
-    def say(self, word: str, state: str, **more: str) -> Told:
+    def say(self, word: str, state: str, **more: str) -> ToolAnswer:
         """Say a word; the reply is as ruled and tells this state and what is open in it."""
         token = {"step_token": self.token} if self.token else {}
-        told = self.desk.call({**token, **more}, word.lower())
-        assert unruled(told, self.schema) == []
-        assert (told.reply["state"], tuple(sorted(told.reply["options"]))) == (state, OPEN[state])
-        self.token = told.reply["step_token"]
-        return told
+        answer = self.desk.call({**token, **more}, word.lower())
+        assert find_broken_spell_rules(answer, self.schema) == []
+        assert (answer.reply["state"], tuple(sorted(answer.reply["options"]))) == (state, OPEN[state])
+        self.token = answer.reply["step_token"]
+        return answer
 
     def everything(self) -> dict[Path, bytes]:
         """All files of the person, and the state file."""
@@ -142,12 +142,12 @@ class Walk:
 
 @pytest.fixture(params=ERAS)
 def walk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Walk]:
-    at = place(tmp_path)
-    with agent(at, request.param, "--face", "spells") as desk:
-        listed = desk.portal.call(desk.client.list_tools).tools
+    at = create_place(tmp_path)
+    with connect_agent(at, request.param, "--face", "spells") as client:
+        listed = client.portal.call(client.client.list_tools).tools
         (schema,) = [tool.output_schema for tool in listed if tool.name == "accio"]
         assert schema is not None
-        yield Walk(at, desk, schema)
+        yield Walk(at, client, schema)
 
 
 def _plan(walk: Walk) -> None:
@@ -155,7 +155,7 @@ def _plan(walk: Walk) -> None:
     assert not (walk.at.project / ".ai").exists()
     assert "no `plan.md` yet" in start.reply["message_to_user"]
     walk.cast("Accio", EDITING)
-    assert walk.path("plan.md").read_bytes() == template("plan.md")
+    assert walk.path("plan.md").read_bytes() == read_template("plan.md")
     walk.cast("Accio", EDITING)
     walk.write("plan.md", PLAN)
     assert walk.say("Lumos", EDITING).reply["sub_state"] == "GATHER_READY"
@@ -191,7 +191,7 @@ def _done(walk: Walk, name: str, criterion: str) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["task-results.md", "task.md"]
     assert (folder / "task.md").read_text("utf-8") == task(name)
     assert (folder / "task-results.md").read_text("utf-8") == results(criterion)
-    assert walk.path("task.md").read_bytes() == template("task.md")
+    assert walk.path("task.md").read_bytes() == read_template("task.md")
     assert not walk.path("task-results.md").exists()
 
 
@@ -204,7 +204,7 @@ def _review(walk: Walk) -> None:
     walk.refused("Expecto", COMMENTING)
     walk.write("comments.md", COMMENTS)
     assert COMMENTS in walk.cast("Accio", REVIEWING).reply["instructions_to_coding_agent"]
-    assert walk.path("review-task.md").read_bytes() == template("review-task.md")
+    assert walk.path("review-task.md").read_bytes() == read_template("review-task.md")
     walk.cast("Accio", REVIEWING)
     walk.write("review-task.md", REVIEW)
     assert REVIEW in walk.cast("Accio", APPLYING).reply["instructions_to_coding_agent"]
@@ -229,7 +229,7 @@ def test_a_plan_three_tasks_a_review_in_the_middle_and_more_to_do(walk: Walk) ->
     _plan(walk)
     _links(walk)
     walk.cast("Accio", DRAFTING)
-    assert walk.path("task.md").read_bytes() == template("task.md")
+    assert walk.path("task.md").read_bytes() == read_template("task.md")
     walk.cast("Accio", DRAFTING)
     walk.write("task.md", task("cart"))
     _done(walk, "cart", "A cart holds goods")
@@ -247,28 +247,28 @@ def test_a_plan_three_tasks_a_review_in_the_middle_and_more_to_do(walk: Walk) ->
     walk.cast("Accio", DRAFTING)
 
     assert walk.text("plan.md") == plan
-    assert walk.path("task.md").read_bytes() == template("task.md")
+    assert walk.path("task.md").read_bytes() == read_template("task.md")
     _kept(walk)
 
 
 def _kept(walk: Walk) -> None:
     """What the state file, the folder and the common store have of the whole way."""
-    kept = walk.state()
-    entries = [(*e["transition"].split(" → "), e["trigger"]) for e in kept["history"]]
+    stored = walk.state()
+    entries = [(*e["transition"].split(" → "), e["trigger"]) for e in stored["history"]]
     assert [(begin, word, end) for begin, end, word in entries] == HISTORY
-    notes = {e["trigger"]: e["note"] for e in kept["history"] if "note" in e}
+    notes = {e["trigger"]: e["note"] for e in stored["history"] if "note" in e}
     assert notes == NOTES
-    assert (kept["current_state"], kept["context"]) == (DRAFTING, {})
+    assert (stored["current_state"], stored["context"]) == (DRAFTING, {})
     names = {path.name for path in walk.path("").iterdir()}
     assert names == {".handrail", "atlassian", "plan.md", "pr-reviews", "state.json", "task.md", "tasks"}
     store = ("--store", walk.at.store)
 
     def mirrored() -> dict[str, Any]:
-        (run,) = handrail("runs", "list", *store, "--json", HOME=walk.at.env["HOME"]).data["runs"]
+        (run,) = run_handrail("runs", "list", *store, "--json", HOME=walk.at.env["HOME"]).data["runs"]
         return dict(run)
 
-    until(lambda: mirrored()["state"] == DRAFTING, "the mirror of the run, which follows the last reply")
+    wait_until(lambda: mirrored()["state"] == DRAFTING, "the mirror of the run, which follows the last reply")
     run = mirrored()
     assert run["face"] == "spells"
-    shown = handrail("runs", "show", run["id"], *store, HOME=walk.at.env["HOME"]).out
+    shown = run_handrail("runs", "show", run["id"], *store, HOME=walk.at.env["HOME"]).out
     assert f"\n  waits for the next call in {DRAFTING}\n" in shown

@@ -10,9 +10,9 @@ from handrail.runtime.entries import EntryKind
 from handrail.runtime.status import inspect_run
 from handrail.runtime.turn import Call, Outcome, Reply, take_turn
 from helpers.requirement import requirement
-from helpers.spell_table import Scene, lines, spells
+from helpers.spell_table import SpellScene, load_spells, read_lines
 
-FLOW = spells()
+FLOW = load_spells()
 ROWS = [
     pytest.param("F.noop", marks=requirement("spells:F.noop")),
     pytest.param("expecto.none", marks=requirement("spells:expecto.none")),
@@ -20,14 +20,14 @@ ROWS = [
 ]
 
 
-def _scene(folder: Path, row: str) -> Scene:
-    return Scene(folder / "project", FLOW, next(line for line in lines() if line.row == row))
+def _scene(folder: Path, row: str) -> SpellScene:
+    return SpellScene(folder / "project", FLOW, next(line for line in read_lines() if line.row == row))
 
 
 JOURNAL = ".handrail/history.jsonl"
 
 
-def _everything(scene: Scene) -> dict[str, bytes]:
+def _everything(scene: SpellScene) -> dict[str, bytes]:
     """All files, those that keep the run safe too."""
     found = (path for path in scene.task.rglob("*") if path.is_file())
     return {path.relative_to(scene.task).as_posix(): path.read_bytes() for path in found}
@@ -39,7 +39,7 @@ def _entered(data: bytes) -> list[tuple[str, list[str]]]:
     return [(one["kind"], one["data"]["rows"]) for body in bodies for one in body["entries"]]
 
 
-def _said(scene: Scene, word: str, token: str) -> Reply:
+def _said(scene: SpellScene, word: str, token: str) -> Reply:
     def told(outcome: Outcome) -> Reply:
         (made,) = (outcome.tokens or {}).values()
         assert outcome.stored
@@ -76,8 +76,8 @@ def test_a_foreign_state_file_is_not_even_reformatted(tmp_path: Path, row: str) 
 
     said = _said(scene, scene.line.trigger, "")
 
-    kept = {path: data for path, data in _everything(scene).items() if not path.startswith(".handrail/")}
-    assert kept == before
+    stored = {path: data for path, data in _everything(scene).items() if not path.startswith(".handrail/")}
+    assert stored == before
     assert (said["state"], said["revision"]) == (scene.line.state, 0)
     assert not (scene.task / ".handrail" / "head.json").exists()
     assert _entered((scene.task / JOURNAL).read_bytes()) == [(EntryKind.STEP_STAYED, [row])]

@@ -12,9 +12,9 @@ from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Actor, Event, Run, Step
 from handrail.engine.paths import find_requirements
 from helpers.requirement import requirement
-from helpers.spell_table import spells
+from helpers.spell_table import load_spells
 
-FLOW: Final = spells()
+FLOW: Final = load_spells()
 PLACES: Final = 156
 """How many there are: counted by a second reading of the source, in a program that knows no workflow file."""
 

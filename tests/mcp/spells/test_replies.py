@@ -17,11 +17,11 @@ from handrail.mcp.faces.spells import SpellsFace
 from handrail.runtime.ports.open_store import Store
 from handrail.runtime.records import Caller
 from helpers.requirement import requirement
-from helpers.servers import Told
-from helpers.spell_replies import OPEN, unruled
-from helpers.spell_table import FILES, Line, Scene, lines, spells
+from helpers.servers import ToolAnswer
+from helpers.spell_replies import OPEN, find_broken_spell_rules
+from helpers.spell_table import FILES, Line, SpellScene, load_spells, read_lines
 
-FLOW: Final = spells()
+FLOW: Final = load_spells()
 WORDS: Final = ("Accio", "Expecto", "Reparo", "Reverto", "Finite")
 SCENES: Final = 113
 QUOTING: Final = 11
@@ -67,15 +67,15 @@ QUOTED: Final = re.compile(r"\[([0-9a-f]{12,}) begins: [^\n]*untrusted[^\n]*\]\n
 class Person:
     """Somebody who says words in a project; each answer is as ruled."""
 
-    scene: Scene
+    scene: SpellScene
     face: SpellsFace
 
-    def says(self, word: str, **arguments: object) -> Told:
+    def says(self, word: str, **arguments: object) -> ToolAnswer:
         (tool,) = [tool for tool in self.face.tools if tool.names == (word.lower(),)]
         answer = self.face.call(tool, arguments, Caller(client="bench 1"))
-        told = Told(dict(answer.reply), answer.text, answer.failed)
-        assert unruled(told, tool.listed["outputSchema"]) == [], str(self.scene.line)
-        return told
+        reply = ToolAnswer(dict(answer.reply), answer.text, answer.failed)
+        assert find_broken_spell_rules(reply, tool.listed["outputSchema"]) == [], str(self.scene.line)
+        return reply
 
     def everything(self) -> dict[str, bytes]:
         found = (path for path in self.scene.root.rglob("*") if path.is_file())
@@ -89,19 +89,19 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def person(served: Store, root: Path, line: Line) -> Person:
-    scene = Scene(root, FLOW, line)
+    scene = SpellScene(root, FLOW, line)
     return Person(scene, SpellsFace(App(served, Projects([root], TrustStore())), FLOW, lambda: None))
 
 
 def situations() -> list[Line]:
     """One line for each row that is taken or refuses in a state, without what comes with the word."""
-    found = {(line.state, line.row): line for line in lines() if " " not in line.spell}
+    found = {(line.state, line.row): line for line in read_lines() if " " not in line.spell}
     return list(found.values())
 
 
 def plain(state: str) -> Line:
     """A line with a plan and a task in this state, whatever is said."""
-    return next(line for line in lines() if line.state == state)
+    return next(line for line in read_lines() if line.state == state)
 
 
 @pytest.mark.unmeasured
@@ -114,10 +114,10 @@ def test_a_word_is_listed_if_and_only_if_it_would_not_be_refused(
         shown = person(served, tmp_path / f"{number}", line).says("Lumos").reply["options"]
         for word in WORDS:
             somebody = person(served, tmp_path / f"{number}-{word}", line)
-            told = somebody.says(word)
-            assert told.failed is (word not in shown), f"{line}: {word}, open are {shown}"
-            after = shown if told.failed else somebody.says("Lumos").reply["options"]
-            assert told.reply["options"] == after, f"{line}: {word}"
+            answer = somebody.says(word)
+            assert answer.failed is (word not in shown), f"{line}: {word}, open are {shown}"
+            after = shown if answer.failed else somebody.says("Lumos").reply["options"]
+            assert answer.reply["options"] == after, f"{line}: {word}"
         assert "Lumos" in shown
 
     with capsys.disabled():
@@ -134,13 +134,13 @@ def test_lumos_explains_a_state_and_its_next_action_and_writes_nothing(
     somebody = person(served, tmp_path / "p", plain(state)._replace(files=files, context="-"))
     before = somebody.everything()
 
-    told = somebody.says("Lumos")
+    answer = somebody.says("Lumos")
 
     assert somebody.everything() == before
-    assert (told.reply["state"], tuple(sorted(told.reply["options"]))) == (state, OPEN[state])
-    assert "sub_state" not in told.reply
-    assert _named(told)
-    assert set(_named(told)) <= set(OPEN[state])
+    assert (answer.reply["state"], tuple(sorted(answer.reply["options"]))) == (state, OPEN[state])
+    assert "sub_state" not in answer.reply
+    assert _named(answer)
+    assert set(_named(answer)) <= set(OPEN[state])
 
 
 @requirement("spells:lumos.map")
@@ -183,12 +183,12 @@ def test_a_refusal_names_what_is_open_and_why_and_changes_no_file_of_the_person(
         somebody = person(served, tmp_path / f"{number}", plain(state)._replace(files=files, context="-"))
         before = somebody.everything()
 
-        told = [somebody.says(word), somebody.says(word, note="I mean it")]
-        told += [somebody.says(word, resume=True)] if word == "Reparo" else []
+        answer = [somebody.says(word), somebody.says(word, note="I mean it")]
+        answer += [somebody.says(word, resume=True)] if word == "Reparo" else []
 
         after = {path: data for path, data in somebody.everything().items() if "/.handrail/" not in path}
         assert after == before
-        for one in told:
+        for one in answer:
             assert (one.failed, one.reply["code"], one.reply["state"]) == (True, RefusalCode.REFUSED, state)
             assert tuple(sorted(one.reply["options"])) == OPEN[state]
             assert one.reply["why"]["rule"]
@@ -227,11 +227,11 @@ def test_a_refusal_for_an_argument_or_a_token_says_what_is_open_and_has_the_toke
     old = somebody.says("Accio").reply["step_token"]
     somebody.says("Accio")
 
-    told = somebody.says("Accio", **(arguments or {"step_token": old}))
+    answer = somebody.says("Accio", **(arguments or {"step_token": old}))
 
-    assert (told.reply["code"], tuple(sorted(told.reply["options"]))) == (code, OPEN["GATHER_EDITING"])
-    assert "Open are: Accio" in told.reply["message_to_user"]
-    assert not somebody.says("Accio", step_token=told.reply["step_token"]).failed
+    assert (answer.reply["code"], tuple(sorted(answer.reply["options"]))) == (code, OPEN["GATHER_EDITING"])
+    assert "Open are: Accio" in answer.reply["message_to_user"]
+    assert not somebody.says("Accio", step_token=answer.reply["step_token"]).failed
 
 
 def test_a_look_before_the_start_returns_a_token_for_the_first_word(served: Store, tmp_path: Path) -> None:
@@ -251,27 +251,27 @@ def test_a_reply_quotes_files_between_boundaries_and_names_only_the_next_action(
 ) -> None:
     quoted = 0
     for number, line in enumerate(situations()):
-        told = person(served, tmp_path / f"{number}", line).says(line.trigger)
-        said = told.reply["instructions_to_coding_agent"]
+        answer = person(served, tmp_path / f"{number}", line).says(line.trigger)
+        said = answer.reply["instructions_to_coding_agent"]
         pieces = QUOTED.split(said)
-        ours = "\n".join([told.reply["message_to_user"], *pieces[::2]])
+        ours = "\n".join([answer.reply["message_to_user"], *pieces[::2]])
         texts = [FILES[name][1] or "" for name in line.files.split(" ") if name in FILES]
         theirs = [_bare(one) for text in texts for one in text.splitlines()]
-        later = () if told.failed else LATER[told.reply["state"]]
+        later = () if answer.failed else LATER[answer.reply["state"]]
         assert [one for one in theirs if len(one) > len("# Results") and one in ours] == [], line
         assert [one for one in later if one in ours] == [], line
         assert [stop for stop in STOPS if stop in ours], line
         in_one_go = line.row in ONE_GO and not line.refused
         assert bool(re.search(r"^\d+\. ", ours, re.MULTILINE)) is in_one_go, line
-        assert told.failed or set(_named(told)) <= set(told.reply["options"]), line
+        assert answer.failed or set(_named(answer)) <= set(answer.reply["options"]), line
         quoted += len(pieces) > 1
 
     assert quoted == QUOTING
 
 
-def _named(told: Told) -> list[str]:
+def _named(answer: ToolAnswer) -> list[str]:
     """The words that the person is told to type."""
-    return re.findall(r"\*\*(\w+)(?:: resume)?\*\*", told.reply["message_to_user"])
+    return re.findall(r"\*\*(\w+)(?:: resume)?\*\*", answer.reply["message_to_user"])
 
 
 def _bare(line: str) -> str:

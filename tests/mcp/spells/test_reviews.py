@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from helpers.requirement import requirement
-from helpers.spell_table import Line, Scene, lines, spells
+from helpers.spell_table import Line, SpellScene, load_spells, read_lines
 
-FLOW = spells()
+FLOW = load_spells()
 OUTSIDE = (
     "GATHER_NEEDS_PLAN",
     "GATHER_EDITING",
@@ -22,20 +22,20 @@ OUTSIDE = (
 
 def _begins(state: str, row: str) -> Line:
     """A line with which a review begins, or is asked about, where none is known of."""
-    found = (line for line in lines() if (line.state, line.row, line.spell) == (state, row, "Reparo"))
+    found = (line for line in read_lines() if (line.state, line.row, line.spell) == (state, row, "Reparo"))
     return next(line for line in found if "pr=" not in line.context and not line.refused)
 
 
-def _standing(scene: Scene) -> tuple[str, Any]:
-    told = json.loads((scene.task / "state.json").read_bytes())
-    return told["current_state"], told["context"]
+def _standing(scene: SpellScene) -> tuple[str, Any]:
+    answer = json.loads((scene.task / "state.json").read_bytes())
+    return answer["current_state"], answer["context"]
 
 
 @requirement("spells:anytime")
 @pytest.mark.parametrize("row", ["R1", "R2", "R3"])
 @pytest.mark.parametrize("state", OUTSIDE)
 def test_leaving_a_review_leads_exactly_back_to_where_it_began(tmp_path: Path, state: str, row: str) -> None:
-    scene = Scene(tmp_path / "project", FLOW, _begins(state, row))
+    scene = SpellScene(tmp_path / "project", FLOW, _begins(state, row))
     before = _standing(scene)
 
     scene.cast()
@@ -48,7 +48,7 @@ def test_leaving_a_review_leads_exactly_back_to_where_it_began(tmp_path: Path, s
 @pytest.mark.parametrize("row", ["R2", "R3"])
 @pytest.mark.parametrize("state", OUTSIDE)
 def test_a_no_to_a_confirmation_changes_nothing(tmp_path: Path, state: str, row: str) -> None:
-    scene = Scene(tmp_path / "project", FLOW, _begins(state, row))
+    scene = SpellScene(tmp_path / "project", FLOW, _begins(state, row))
     before, files = _standing(scene), scene.files()
 
     scene.cast()
@@ -58,7 +58,7 @@ def test_a_no_to_a_confirmation_changes_nothing(tmp_path: Path, state: str, row:
 
 
 def test_a_confirmation_asked_within_a_review_does_not_lose_where_the_review_began(tmp_path: Path) -> None:
-    scene = Scene(tmp_path / "project", FLOW, _begins("ACHIEVE_COMPLETE", "R1"))
+    scene = SpellScene(tmp_path / "project", FLOW, _begins("ACHIEVE_COMPLETE", "R1"))
 
     scene.cast()
     scene.cast("Reparo")
@@ -80,7 +80,7 @@ def test_a_confirmation_asked_within_a_review_does_not_lose_where_the_review_beg
 @requirement("spells:context.clear")
 @pytest.mark.parametrize("state", OUTSIDE)
 def test_finite_forgets_where_a_review_or_an_error_came_from(tmp_path: Path, state: str) -> None:
-    scene = Scene(tmp_path / "project", FLOW, _begins(state, "R2"))
+    scene = SpellScene(tmp_path / "project", FLOW, _begins(state, "R2"))
 
     scene.cast()
     scene.cast("Finite")

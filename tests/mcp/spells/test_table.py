@@ -10,7 +10,7 @@ import pytest
 
 from handrail.engine.soundness import check_soundness
 from helpers.requirement import requirement
-from helpers.spell_table import Line, Scene, lines, spells
+from helpers.spell_table import Line, SpellScene, load_spells, read_lines
 
 pytestmark = pytest.mark.unmeasured
 LINES = 792
@@ -42,11 +42,11 @@ expecto.plan=2 expecto.none=5 expecto.block=3 guard.expecto=38 guard.reverto=28
 """How many lines of the table each row has."""
 
 ROWS = {row: int(count) for row, count in (pair.split("=") for pair in COUNTS.split())}
-FLOW = spells()
+FLOW = load_spells()
 
 
 def _wrong(folder: Path, line: Line) -> list[str]:
-    return [f"{line}: {what}" for what in Scene(folder, FLOW, line).wrong()]
+    return [f"{line}: {what}" for what in SpellScene(folder, FLOW, line).wrong()]
 
 
 @requirement("spells:options.computed", "spells:persist.shape", "spells:note")
@@ -61,7 +61,7 @@ def _wrong(folder: Path, line: Line) -> list[str]:
 @requirement("spells:resume", "spells:expecto.start", "spells:guard.expecto", "spells:guard.reverto")
 @pytest.mark.parametrize(("row", "count"), ROWS.items())
 def test_every_line_of_a_row_comes_out_as_the_table_says(tmp_path: Path, row: str, count: int) -> None:
-    those = [line for line in lines() if line.row == row]
+    those = [line for line in read_lines() if line.row == row]
 
     assert len(those) == count
     assert [what for n, line in enumerate(those) for what in _wrong(tmp_path / str(n), line)] == []
@@ -70,8 +70,8 @@ def test_every_line_of_a_row_comes_out_as_the_table_says(tmp_path: Path, row: st
 def test_every_line_of_the_table_is_run_and_takes_every_row_of_the_workflow(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = lines()
-    scenes = [Scene(tmp_path / str(n), FLOW, line) for n, line in enumerate(found)]
+    found = read_lines()
+    scenes = [SpellScene(tmp_path / str(n), FLOW, line) for n, line in enumerate(found)]
     not_run = sum(bool(scene.unread()) for scene in scenes)
 
     with capsys.disabled():
@@ -83,7 +83,7 @@ def test_every_line_of_the_table_is_run_and_takes_every_row_of_the_workflow(
 
 
 def test_no_state_meets_a_spell_that_the_table_says_nothing_about() -> None:
-    assert {(line.state, line.spell) for line in lines()} == set(product(STATES, SPELLS))
+    assert {(line.state, line.spell) for line in read_lines()} == set(product(STATES, SPELLS))
 
 
 @requirement("spells:state.15")
@@ -108,7 +108,7 @@ def test_the_checker_finds_nothing() -> None:
     ],
 )
 def test_a_line_that_says_something_else_is_found_wrong(tmp_path: Path, cell: str, changed: str) -> None:
-    right = next(line for line in lines() if line.effects == "+plan.md")
+    right = next(line for line in read_lines() if line.effects == "+plan.md")
 
     assert _wrong(tmp_path / "right", right) == []
     assert _wrong(tmp_path / "wrong", right._replace(**{cell: changed})) != []

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from helpers.requirement import requirement
-from helpers.spell_table import PARTS, Scene, lines, spells, template
+from helpers.spell_table import PARTS, SpellScene, load_spells, read_lines, read_template
 
-FLOW = spells()
+FLOW = load_spells()
 SAID = sorted({text for row in FLOW.rows for text in (row.say, row.refuse) if text})
 USER, AGENT = PARTS
 SECTIONS = {
@@ -118,9 +118,9 @@ BLOCKS = {
 
 def _said(folder: Path, row: str, files: str = "", state: str = "") -> dict[str, str]:
     """What the first line of a row says, with these files or leading to this state."""
-    those = (line for line in lines() if line.row == row and files in {"", line.files})
+    those = (line for line in read_lines() if line.row == row and files in {"", line.files})
     line = next(line for line in those if state in {"", line.next})
-    (text,) = Scene(folder / "project", FLOW, line).cast().texts
+    (text,) = SpellScene(folder / "project", FLOW, line).cast().texts
     return dict(text)
 
 
@@ -176,7 +176,7 @@ def test_checked_off_and_unmatched_criteria_are_listed(tmp_path: Path) -> None:
     ],
 )
 def test_a_template_has_the_sections_of_the_source(file: str) -> None:
-    text = template(file).decode()
+    text = read_template(file).decode()
 
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == SECTIONS[file]
     assert text.startswith("---\ntask_name: untitled\n---\n") is (file == "task.md")

@@ -7,9 +7,9 @@ import pytest
 
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import EntryKind
-from helpers.program import handrail
+from helpers.program import run_handrail
 from helpers.requirement import requirement
-from helpers.servers import Pipe, place
+from helpers.servers import Pipe, create_place
 
 pytestmark = pytest.mark.unmeasured
 
@@ -23,7 +23,7 @@ PROMPTS = {
 
 @pytest.fixture(scope="module")
 def pipe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipe]:
-    with Pipe(place(tmp_path_factory.mktemp("spells")), "--face", "spells", era="legacy") as opened:
+    with Pipe(create_place(tmp_path_factory.mktemp("spells")), "--face", "spells", era="legacy") as opened:
         yield opened
 
 
@@ -43,7 +43,7 @@ def test_arguments_that_are_not_listed_are_refused(pipe: Pipe) -> None:
     coerced = pipe.call({"resume": "yes"}, "reparo")
     elsewhere = pipe.call({"project": "/nowhere"}, "accio")
 
-    codes = [told.reply["code"] for told in (unknown, coerced, elsewhere)]
+    codes = [answer.reply["code"] for answer in (unknown, coerced, elsewhere)]
     assert codes == [RefusalCode.ARGUMENTS, RefusalCode.ARGUMENTS, RefusalCode.UNKNOWN_PROJECT]
     assert unknown.reply["why"]["rule"] == "arguments"
 
@@ -75,13 +75,15 @@ def test_an_unknown_prompt_or_argument_is_answered_with_the_prompts_there_are(
 
 
 def test_a_cast_that_changes_nothing_is_seen_in_the_common_store_with_its_note(tmp_path: Path) -> None:
-    at = place(tmp_path / "own")
+    at = create_place(tmp_path / "own")
     with Pipe(at, "--face", "spells") as pipe:
         pipe.call({}, "accio")
         assert not pipe.call({"note": "for now"}, "finite").failed
 
-    (run,) = handrail("runs", "list", "--store", at.store, "--json", HOME=at.env["HOME"]).data["runs"]
-    events = handrail("runs", "events", run["id"], "--store", at.store, "--json", HOME=at.env["HOME"]).data
+    (run,) = run_handrail("runs", "list", "--store", at.store, "--json", HOME=at.env["HOME"]).data["runs"]
+    events = run_handrail(
+        "runs", "events", run["id"], "--store", at.store, "--json", HOME=at.env["HOME"]
+    ).data
     last = events["events"][-1]
-    told = (last["kind"], last["data"]["trigger"], last["data"]["note"], run["revision"])
-    assert told == (EntryKind.STEP_STAYED, "Finite", "for now", 1)
+    answer = (last["kind"], last["data"]["trigger"], last["data"]["note"], run["revision"])
+    assert answer == (EntryKind.STEP_STAYED, "Finite", "for now", 1)

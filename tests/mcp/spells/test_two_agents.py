@@ -15,12 +15,20 @@ from msgspec.structs import replace
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.turn import Call, take_turn
 from handrail.stores.files.disk import DiskWorkspace
-from helpers.run_folders import chained
-from helpers.servers import Pipe, Place, Told, place, told
-from helpers.simulated_disk import Simulated
-from helpers.spell_casts import FLOW, Cast, Past, casts, changing, kinds, world
-from helpers.task_project import plain
-from helpers.turns import NOW, HandClock
+from helpers.run_folders import check_chain
+from helpers.servers import Pipe, Place, ToolAnswer, create_place, read_tool_answer
+from helpers.simulated_disk import SimulatedWorkspace
+from helpers.spell_casts import (
+    FLOW,
+    Cast,
+    Past,
+    build_world,
+    list_casts,
+    select_changing_casts,
+    select_one_of_each_kind,
+)
+from helpers.task_project import format_outcome
+from helpers.turns import NOW, ManualClock
 
 pytestmark = pytest.mark.unmeasured
 AGENTS: Final = ("ann", "bob")
@@ -43,13 +51,13 @@ class Round:
         self.root.mkdir(parents=True)
         self.cast.lay_out(DiskWorkspace(self.root, FLOW.folder))
 
-    def said(self, pipes: Mapping[str, Pipe], **more: object) -> dict[str, Told]:
+    def said(self, pipes: Mapping[str, Pipe], **more: object) -> dict[str, ToolAnswer]:
         """What each is answered; both ask before either answer is read."""
         resume = {"resume": True} if self.cast.line.spell.endswith(" resume") else {}
         for name, pipe in pipes.items():
             given = {"project": str(self.root), "note": f"by {name}", **resume, **more}
             pipe.post("tools/call", {"name": self.cast.line.trigger.lower(), "arguments": given})
-        return {name: told(pipe.answer()) for name, pipe in pipes.items()}
+        return {name: read_tool_answer(pipe.answer()) for name, pipe in pipes.items()}
 
     def state(self) -> dict[str, Any]:
         return _undated(json.loads((self.task / "state.json").read_bytes()))
@@ -63,7 +71,7 @@ class Round:
 
     def turns(self) -> list[int]:
         """The turns of the history that keeps the run safe."""
-        return chained((self.task / ".handrail" / "history.jsonl").read_bytes())
+        return check_chain((self.task / ".handrail" / "history.jsonl").read_bytes())
 
 
 def _timeless(files: Mapping[str, str]) -> dict[str, str]:
@@ -72,19 +80,19 @@ def _timeless(files: Mapping[str, str]) -> dict[str, str]:
 
 def _alone(cast: Cast, names: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, str]]:
     """The state file, without its times, and the files if these cast one after the other."""
-    workspace = Simulated()
+    workspace = SimulatedWorkspace()
     cast.lay_out(workspace)
-    later = replace(world(workspace), clock=HandClock(NOW + timedelta(days=1)))
+    later = replace(build_world(workspace), clock=ManualClock(NOW + timedelta(days=1)))
     for name in names:
         call = Call("", replace(cast.event, note=f"by {name}"))
-        assert take_turn(later, call, plain)["accepted"]
+        assert take_turn(later, call, format_outcome)["accepted"]
     own = {path: data.decode() for path, data in workspace.tree().items()}
     return _undated(json.loads(own.pop("state.json"))), _timeless(own)
 
 
 def _undated(document: Mapping[str, Any]) -> dict[str, Any]:
-    told = [{key: entry[key] for key in entry if key != "timestamp"} for entry in document["history"]]
-    return {"state": document["current_state"], "context": document["context"], "history": told}
+    answer = [{key: entry[key] for key in entry if key != "timestamp"} for entry in document["history"]]
+    return {"state": document["current_state"], "context": document["context"], "history": answer}
 
 
 @contextmanager
@@ -108,10 +116,10 @@ def _rounds(folder: Path, those: list[Cast]) -> list[Round]:
 def test_two_agents_that_cast_the_same_word_at_once_take_a_turn_each_in_one_of_two_orders(
     on_disk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rounds = _rounds(on_disk / "rounds", changing(casts(Past.BROUGHT)))
+    rounds = _rounds(on_disk / "rounds", select_changing_casts(list_casts(Past.BROUGHT)))
     first = dict.fromkeys(AGENTS, 0)
 
-    with _two(place(on_disk, measured=False), *rounds) as pipes:
+    with _two(create_place(on_disk, measured=False), *rounds) as pipes:
         for one in rounds:
             said = one.said(pipes)
             state = one.state()
@@ -130,10 +138,10 @@ def test_two_agents_that_cast_the_same_word_at_once_take_a_turn_each_in_one_of_t
 def test_two_agents_with_the_same_token_take_one_turn(
     on_disk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    some = kinds(changing(casts(Past.BROUGHT)))
+    some = select_one_of_each_kind(select_changing_casts(list_casts(Past.BROUGHT)))
     rounds, same = (_rounds(on_disk / name, some) for name in ("rounds", "same"))
 
-    with _two(place(on_disk, measured=False), *rounds, *same) as pipes:
+    with _two(create_place(on_disk, measured=False), *rounds, *same) as pipes:
         for one in rounds:
             said = one.said(pipes, step_token=_token(pipes["ann"], one))
             winner, loser = sorted(AGENTS, key=lambda name: said[name].failed)

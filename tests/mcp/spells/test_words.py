@@ -10,10 +10,10 @@ from handrail.engine.model import Actor, Event
 from handrail.runtime.turn import Call, take_turn
 from helpers.hostile_documents import ORDERS
 from helpers.requirement import requirement
-from helpers.spell_table import Line, Scene, lines, spells
-from helpers.task_project import plain
+from helpers.spell_table import Line, SpellScene, load_spells, read_lines
+from helpers.task_project import format_outcome
 
-FLOW: Final = spells()
+FLOW: Final = load_spells()
 LOOKED_AT: Final = {
     # which files are there, whether they are untouched or empty, and three numbers: no word of any text
     "plan.exists",
@@ -36,7 +36,7 @@ LOOKED_AT: Final = {
 }
 KEPT: Final = {name: order for name, order in ORDERS.items() if "\0" not in order}
 ROWS: Final = ("G3", "A1d", "P1", "R2", "F1", "V1")
-SOME: Final = [next(line for line in lines() if line.row == row and not line.refused) for row in ROWS]
+SOME: Final = [next(line for line in read_lines() if line.row == row and not line.refused) for row in ROWS]
 
 
 @requirement("spells:words.never")
@@ -50,9 +50,9 @@ def _cast(
     folder: Path, line: Line, note: str
 ) -> tuple[dict[str, bytes], dict[str, object], dict[str, object]]:
     """The files, the state file without its last entry, and that entry."""
-    scene = Scene(folder, FLOW, line)
+    scene = SpellScene(folder, FLOW, line)
     event = Event(line.trigger, by=Actor.PERSON, note=note)
-    assert take_turn(scene.world(), Call("", event), plain)["accepted"]
+    assert take_turn(scene.world(), Call("", event), format_outcome)["accepted"]
     document = json.loads((scene.task / "state.json").read_bytes())
     return scene.files(), document, document["history"].pop()
 
@@ -66,7 +66,7 @@ def test_a_note_that_gives_orders_is_kept_word_for_word_and_moves_nothing_else(
     assert "note" not in entry
 
     for number, order in enumerate(KEPT.values()):
-        told = _cast(tmp_path / str(number), line, order)
+        answer = _cast(tmp_path / str(number), line, order)
 
-        assert told == (files, document, {**entry, "note": order}), order
+        assert answer == (files, document, {**entry, "note": order}), order
     assert len(KEPT) >= 20

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from helpers.servers import Inside, Place, inside
+from helpers.servers import InProcessClient, Place, open_in_process
 
 
 @pytest.fixture
-def desk(at: Place) -> Iterator[Inside]:
-    with inside(at) as opened:
+def client(at: Place) -> Iterator[InProcessClient]:
+    with open_in_process(at) as opened:
         yield opened

@@ -9,10 +9,10 @@ import pytest
 from handrail.app.faces import ArgumentCheck, StepsStatus
 from handrail.engine.refusals import RefusalCode
 from helpers.agents import NOBODY
-from helpers.replies import unruled
+from helpers.replies import find_broken_reply_rules
 from helpers.requirement import requirement
-from helpers.servers import ERAS, TOOL, Inside, Pipe, Place, note
-from helpers.store_contents import REFUSED, changed, whole
+from helpers.servers import ERAS, TOOL, InProcessClient, Pipe, Place, build_note_output
+from helpers.store_contents import REFUSED, list_changes, read_store_contents
 
 FORMS: Final = [
     'start: {"template_name", "goal"?, "inputs"?, "metadata"?, "project"?}',
@@ -29,7 +29,7 @@ SENT: Final[dict[str, Any]] = {
     "inputs": {"what": "fun"},
     "metadata": {"ticket": "7"},
     "step_token": "no token",
-    "model_output_so_far": note(),
+    "model_output_so_far": build_note_output(),
     "execution_id": NOBODY,
     "action": "pause",
     "reason": "Because.",
@@ -53,26 +53,26 @@ OTHERS: Final = [
 
 @requirement("steps:tool.forms")
 def test_of_all_sets_of_one_and_two_arguments_only_the_forms_are_taken(
-    desk: Inside, at: Place, record_property: Callable[[str, object], None]
+    client: InProcessClient, at: Place, record_property: Callable[[str, object], None]
 ) -> None:
     tried = 0
     for names in [(), *combinations(SENT, 1), *combinations(SENT, 2)]:
-        before = whole(at.store)
-        told = desk.call({name: SENT[name] for name in names})
+        before = read_store_contents(at.store)
+        answer = client.call({name: SENT[name] for name in names})
         tried += 1
-        assert unruled(told) == []
+        assert find_broken_reply_rules(answer) == []
         if set(names) in STARTS:
-            assert told.code == StepsStatus.OK, names
+            assert answer.code == StepsStatus.OK, names
         elif set(names) in OTHERS:
-            assert told.code in {RefusalCode.UNKNOWN_RUN, RefusalCode.MALFORMED}, names
+            assert answer.code in {RefusalCode.UNKNOWN_RUN, RefusalCode.MALFORMED}, names
         else:
-            assert told.code == RefusalCode.FORM, names
-            assert told.reply["why"] == {
+            assert answer.code == RefusalCode.FORM, names
+            assert answer.reply["why"] == {
                 "rule": "forms",
                 "seen": [f"arguments = {_listed(names)}"],
                 "needed": FORMS,
             }
-            assert changed(before, whole(at.store)) == REFUSED
+            assert list_changes(before, read_store_contents(at.store)) == REFUSED
     assert tried == 1 + 11 + 55
     record_property("points", tried)
 
@@ -95,8 +95,10 @@ def _listed(names: tuple[str, ...]) -> str:
         tuple(SENT),
     ],
 )
-def test_a_form_with_an_argument_that_it_has_not_is_refused(desk: Inside, names: tuple[str, ...]) -> None:
-    assert desk.call({name: SENT[name] for name in names}).code == RefusalCode.FORM
+def test_a_form_with_an_argument_that_it_has_not_is_refused(
+    client: InProcessClient, names: tuple[str, ...]
+) -> None:
+    assert client.call({name: SENT[name] for name in names}).code == RefusalCode.FORM
 
 
 @pytest.mark.parametrize(
@@ -114,9 +116,9 @@ def test_a_form_with_an_argument_that_it_has_not_is_refused(desk: Inside, names:
     ],
 )
 def test_a_step_name_goes_with_a_fork_only_and_an_output_with_a_step_done_by_hand(
-    desk: Inside, arguments: dict[str, Any], code: str
+    client: InProcessClient, arguments: dict[str, Any], code: str
 ) -> None:
-    assert desk.call(arguments).code == code
+    assert client.call(arguments).code == code
 
 
 ACTIONS: Final = "action: must be one of pause, resume, diverge, abandon, fail, complete_step, fork, why"
@@ -142,7 +144,7 @@ WRONG: Final[list[tuple[str, Any, str]]] = [
     ("reason", ["Because."], "reason: must be of the JSON type string"),
     ("model_output_so_far", "{}", "model_output_so_far: must be of the JSON type object"),
     ("model_output_so_far", None, "model_output_so_far: must be of the JSON type object"),
-    ("model_output_so_far", [note()], "model_output_so_far: must be of the JSON type object"),
+    ("model_output_so_far", [build_note_output()], "model_output_so_far: must be of the JSON type object"),
     ("Template_Name", "walk", "Template_Name: must be left out: there is no such argument"),
     ("arguments", {}, "arguments: must be left out: there is no such argument"),
     ("__proto__", {}, "__proto__: must be left out: there is no such argument"),
@@ -152,22 +154,22 @@ WRONG: Final[list[tuple[str, Any, str]]] = [
 @requirement("steps:tool.forms")
 @pytest.mark.parametrize(("name", "value", "needed"), WRONG)
 def test_an_argument_that_is_not_as_listed_is_refused_by_name(
-    desk: Inside, at: Place, name: str, value: object, needed: str
+    client: InProcessClient, at: Place, name: str, value: object, needed: str
 ) -> None:
-    before = whole(at.store)
-    told = desk.call({"template_name": "walk", name: value})
+    before = read_store_contents(at.store)
+    answer = client.call({"template_name": "walk", name: value})
 
-    assert unruled(told) == []
-    assert (told.code, told.reply["why"]["rule"]) == (RefusalCode.ARGUMENTS, "arguments")
-    assert told.reply["why"]["needed"] == [needed]
-    assert changed(before, whole(at.store)) == REFUSED
+    assert find_broken_reply_rules(answer) == []
+    assert (answer.code, answer.reply["why"]["rule"]) == (RefusalCode.ARGUMENTS, "arguments")
+    assert answer.reply["why"]["needed"] == [needed]
+    assert list_changes(before, read_store_contents(at.store)) == REFUSED
 
 
-def test_a_refusal_does_not_repeat_a_token_or_an_output(desk: Inside) -> None:
-    told = desk.call({"step_token": ["secret"], "model_output_so_far": ["secret"]})
+def test_a_refusal_does_not_repeat_a_token_or_an_output(client: InProcessClient) -> None:
+    answer = client.call({"step_token": ["secret"], "model_output_so_far": ["secret"]})
 
-    assert told.reply["why"]["seen"] == ['step_token = "<list>"', 'model_output_so_far = "<list>"']
-    assert "secret" not in told.text
+    assert answer.reply["why"]["seen"] == ['step_token = "<list>"', 'model_output_so_far = "<list>"']
+    assert "secret" not in answer.text
 
 
 @requirement("steps:output.shape")
@@ -191,39 +193,39 @@ def test_a_refusal_does_not_repeat_a_token_or_an_output(desk: Inside) -> None:
         ({"blockers": False}, "blockers"),
     ],
 )
-def test_an_output_is_not_coerced_either(desk: Inside, changes: dict[str, Any], path: str) -> None:
-    first = desk.start()
-    told = desk.go_on(first.token, **changes)
+def test_an_output_is_not_coerced_either(client: InProcessClient, changes: dict[str, Any], path: str) -> None:
+    first = client.start()
+    answer = client.continue_run(first.token, **changes)
 
-    assert unruled(told) == []
-    assert told.code == RefusalCode.CONTRACT
-    assert [line.partition(" ")[0] for line in told.reply["why"]["needed"]] == [path]
-    assert desk.go_on(first.token).code == StepsStatus.OK
+    assert find_broken_reply_rules(answer) == []
+    assert answer.code == RefusalCode.CONTRACT
+    assert [line.partition(" ")[0] for line in answer.reply["why"]["needed"]] == [path]
+    assert client.continue_run(first.token).code == StepsStatus.OK
 
 
-def test_inputs_are_of_their_declared_type_and_no_other(desk: Inside) -> None:
+def test_inputs_are_of_their_declared_type_and_no_other(client: InProcessClient) -> None:
     for value in (7, True, 1.5):
-        assert desk.start(inputs={"what": value}).code == RefusalCode.ARGUMENTS
-    told = desk.start(inputs={"when": "now"})
+        assert client.start(inputs={"what": value}).code == RefusalCode.ARGUMENTS
+    answer = client.start(inputs={"when": "now"})
 
-    assert (told.code, told.reply["why"]["rule"]) == (RefusalCode.ARGUMENTS, "start")
+    assert (answer.code, answer.reply["why"]["rule"]) == (RefusalCode.ARGUMENTS, "start")
 
 
 @pytest.mark.parametrize("depth", [30, 31, 32, 33, 400])
-def test_what_nests_deeply_is_checked_like_everything_else(desk: Inside, depth: int) -> None:
+def test_what_nests_deeply_is_checked_like_everything_else(client: InProcessClient, depth: int) -> None:
     value: Any = "x"
     for _ in range(depth):
         value = [value]
-    told = desk.call({"template_name": "walk", "metadata": {"ticket": value}})
+    answer = client.call({"template_name": "walk", "metadata": {"ticket": value}})
 
-    assert (told.code, unruled(told)) == (RefusalCode.ARGUMENTS, [])
+    assert (answer.code, find_broken_reply_rules(answer)) == (RefusalCode.ARGUMENTS, [])
 
 
-def test_an_argument_whose_name_cannot_be_written_down_is_refused_in_words(desk: Inside) -> None:
-    told = desk.call({"template_name": "walk", "\ud800": 1, "a\0b": "\udfff"})
+def test_an_argument_whose_name_cannot_be_written_down_is_refused_in_words(client: InProcessClient) -> None:
+    answer = client.call({"template_name": "walk", "\ud800": 1, "a\0b": "\udfff"})
 
-    assert (told.code, unruled(told)) == (RefusalCode.ARGUMENTS, [])
-    assert told.text.encode().decode() == told.text
+    assert (answer.code, find_broken_reply_rules(answer)) == (RefusalCode.ARGUMENTS, [])
+    assert answer.text.encode().decode() == answer.text
 
 
 def test_other_schema_errors_keep_their_own_words() -> None:
@@ -239,9 +241,9 @@ def test_other_schema_errors_keep_their_own_words() -> None:
 def test_a_real_server_coerces_nothing_and_drops_nothing(at: Place, era: str) -> None:
     with Pipe(at, era=era) as pipe:
         for name, value, needed in WRONG:
-            told = pipe.call({"template_name": "walk", name: value})
-            assert (told.code, told.reply["why"]["needed"]) == (RefusalCode.ARGUMENTS, [needed])
-            assert unruled(told) == []
+            reply = pipe.call({"template_name": "walk", name: value})
+            assert (reply.code, reply.reply["why"]["needed"]) == (RefusalCode.ARGUMENTS, [needed])
+            assert find_broken_reply_rules(reply) == []
         no_objects: tuple[object, ...] = ([], "{}", 7, True)
         for arguments in no_objects:
             answer = pipe.ask("tools/call", {"name": TOOL, "arguments": arguments})

@@ -10,9 +10,9 @@ import pytest
 from handrail.engine.refusals import RefusalCode
 from helpers.requirement import requirement
 from helpers.server_crowd import ROUND
-from helpers.servers import Pipe, Place, inside, note, place, told
-from helpers.store_contents import whole
-from helpers.store_programs import crowd_at_the_face
+from helpers.servers import Pipe, Place, build_note_output, create_place, open_in_process, read_tool_answer
+from helpers.store_contents import read_store_contents
+from helpers.store_programs import run_server_crowd
 
 pytestmark = pytest.mark.unmeasured
 ROUNDS: Final = 30
@@ -21,7 +21,7 @@ CONTENDED: Final = 400
 
 @pytest.fixture(scope="module")
 def at(disk: Path) -> Place:
-    return place(disk / "crowd")
+    return create_place(disk / "crowd")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def at_once(servers: tuple[Pipe, Pipe], calls: tuple[dict[str, Any], dict[str, A
 
 
 def handed_in(token: str, summary: str) -> dict[str, Any]:
-    return {"step_token": token, "model_output_so_far": note(summary=summary)}
+    return {"step_token": token, "model_output_so_far": build_note_output(summary=summary)}
 
 
 @requirement("steps:token.once", "steps:token.retry")
@@ -54,7 +54,7 @@ def test_two_calls_with_one_token_and_one_output_get_one_answer_and_take_one_ste
         assert one["structuredContent"] == two["structuredContent"]
         assert one["content"] == two["content"]
         assert one["structuredContent"]["next_step_contract"]["step_name"] == "two"
-        assert whole(at.store).revision(first.run) == 2
+        assert read_store_contents(at.store).revision(first.run) == 2
 
 
 @requirement("steps:token.once", "steps:token.other")
@@ -69,9 +69,9 @@ def test_of_two_agents_with_one_token_that_want_different_things_one_gets_its_wa
         if against == "continue":
             other = handed_in(first.token, "Yours.")
         answers = at_once(servers, (handed_in(first.token, "Mine."), other))
-        codes = [told({"result": answer}).code for answer in answers]
+        codes = [read_tool_answer({"result": answer}).code for answer in answers]
         assert sorted(codes) == [RefusalCode.ALREADY_USED, "ok"]
-        assert whole(at.store).revision(first.run) == 2
+        assert read_store_contents(at.store).revision(first.run) == 2
         winners[codes.index("ok")] += 1
     assert winners.total() == ROUNDS
     record_property("points", winners[0])
@@ -81,10 +81,10 @@ def test_of_two_agents_with_one_token_that_want_different_things_one_gets_its_wa
 def test_64_processes_take_400_steps_of_one_run_and_not_one_more(
     on_disk: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    at = place(on_disk, round=ROUND)
-    with inside(at) as desk:
-        run = desk.start("round").run
-    said = crowd_at_the_face(at.folder, run, CONTENDED + 1, 64)
+    at = create_place(on_disk, round=ROUND)
+    with open_in_process(at) as client:
+        run = client.start("round").run
+    said = run_server_crowd(at.folder, run, CONTENDED + 1, 64)
 
     assert [one["error"] for one in said if "error" in one] == []
     assert {one["last"] for one in said} == {"ok"}
@@ -93,5 +93,5 @@ def test_64_processes_take_400_steps_of_one_run_and_not_one_more(
         RefusalCode.SUPERSEDED,
         RefusalCode.ALREADY_USED,
     }
-    assert whole(at.store).revision(run) == CONTENDED + 1
+    assert read_store_contents(at.store).revision(run) == CONTENDED + 1
     record_property("points", sum(len(one["accepted"]) for one in said))

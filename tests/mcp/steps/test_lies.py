@@ -16,13 +16,29 @@ from handrail.mcp.addresses import Spelling
 from handrail.mcp.faces.steps import StepsFace
 from handrail.runtime.records import Caller
 from handrail.runtime.tokens import decode_token
-from helpers.agents import AFTER, PAPER, Scene, Stage, asked, asked_by_id, table
-from helpers.replies import unruled
+from helpers.agents import (
+    AFTER,
+    PAPER,
+    SceneBuilder,
+    TokenScene,
+    build_arguments,
+    build_arguments_by_id,
+    read_expected_table,
+)
+from helpers.replies import find_broken_reply_rules
 from helpers.requirement import requirement
-from helpers.servers import Inside, Place, Told, inside, place
-from helpers.store_contents import EXPIRED, FRESH, REFUSED, Whole, changed, seen, whole
+from helpers.servers import InProcessClient, Place, ToolAnswer, create_place, open_in_process
+from helpers.store_contents import (
+    EXPIRED,
+    FRESH,
+    REFUSED,
+    StoreContents,
+    list_changes,
+    list_visible_changes,
+    read_store_contents,
+)
 
-EXPECTED: Final = table(Path(__file__).with_name("matrix.txt"))
+EXPECTED: Final = read_expected_table(Path(__file__).with_name("matrix.txt"))
 LIFECYCLES: Final = ("running", "paused", "completed", "failed", "abandoned", "diverged", "idle")
 KINDS: Final = tuple(dict.fromkeys(kind for kind, _, _ in EXPECTED))
 FORMS: Final = {kind: [f for k, f, c in EXPECTED if (k, c) == (kind, "idle")] for kind in KINDS}
@@ -44,39 +60,39 @@ KEPT: Final = frozenset(
 class Seen:
     """A call: the store before and after it, the scene it was made in, and the answer."""
 
-    scene: Scene
+    scene: TokenScene
     form: str
-    told: Told
-    before: Whole
-    after: Whole
+    told: ToolAnswer
+    before: StoreContents
+    after: StoreContents
 
     def wrong(self, expected: str) -> str:
         found = self._found(expected)
         return found and f"expected {expected}: {found}"
 
     def _found(self, expected: str) -> str:
-        change, told = seen(self.before, self.after), self.told
+        change, answer = list_visible_changes(self.before, self.after), self.told
         good = self._good(expected, change) and self._unharmed(expected)
         how = f"run +{self._moved(self.scene.run)}, other +{self._moved(self.scene.other)}"
-        return "" if good else f"{told.code}, {how}, {change}"
+        return "" if good else f"{answer.code}, {how}, {change}"
 
     def _good(self, expected: str, change: dict[str, int]) -> bool:
         """Whether the answer and what it wrote are as expected."""
-        told, first = self.told, self.scene.first
+        answer, first = self.told, self.scene.first
         match expected:
             case "moves" | "other" | "starts" | "forks":
-                return not told.failed
+                return not answer.failed
             case "same-fork":
-                return first is not None and (told.code, told.run) == (StepsStatus.OK, first.run)
+                return first is not None and (answer.code, answer.run) == (StepsStatus.OK, first.run)
             case "fresh":
-                return (told.code, change) == (StepsStatus.OK, FRESH)
+                return (answer.code, change) == (StepsStatus.OK, FRESH)
             case "tells":
-                return (told.code, change) == (StepsStatus.OK, {})
+                return (answer.code, change) == (StepsStatus.OK, {})
             case "again":
-                return told == first and changed(self.before, self.after) == {}
+                return answer == first and list_changes(self.before, self.after) == {}
             case _:
                 wrote = EXPIRED if expected == "expired" else REFUSED
-                return (told.failed, told.code, change) == (True, expected, wrote)
+                return (answer.failed, answer.code, change) == (True, expected, wrote)
 
     def _unharmed(self, expected: str) -> bool:
         """Whether no run has moved but the one that should, and none was made but where it should be."""
@@ -92,32 +108,37 @@ class Seen:
 
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory: pytest.TempPathFactory) -> str:
-    with inside(place(tmp_path_factory.mktemp("foreign"), paper=PAPER)) as desk:
-        return desk.go_on(desk.start("paper").token).token
+    with open_in_process(create_place(tmp_path_factory.mktemp("foreign"), paper=PAPER)) as client:
+        return client.continue_run(client.start("paper").token).token
 
 
-def calls(stage: Stage, store: Path, kind: str, lifecycle: str) -> Iterator[tuple[str, Seen]]:
+def calls(stage: SceneBuilder, store: Path, kind: str, lifecycle: str) -> Iterator[tuple[str, Seen]]:
     """Every call with every token of this kind to a run in this lifecycle."""
-    scene: Scene | None = None
+    scene: TokenScene | None = None
     for form in FORMS[kind]:
         expected = EXPECTED[kind, form, lifecycle]
         if expected == "-":
             continue
         if scene is None or kind == "same call":
             scene = stage.scene(kind, form, lifecycle)
-        given: dict[str, dict[str, Any]] = {name: asked(form, t) for name, t in scene.tokens.items()}
-        for name, arguments in (given or {kind: asked_by_id(form, scene.run)}).items():
-            before = whole(store)
-            told = stage.desk.call(arguments)
-            yield f"{form}, {name}, {lifecycle}", Seen(scene, form, told, before, whole(store))
+        given: dict[str, dict[str, Any]] = {
+            name: build_arguments(form, t) for name, t in scene.tokens.items()
+        }
+        for name, arguments in (given or {kind: build_arguments_by_id(form, scene.run)}).items():
+            before = read_store_contents(store)
+            answer = stage.desk.call(arguments)
+            yield (
+                f"{form}, {name}, {lifecycle}",
+                Seen(scene, form, answer, before, read_store_contents(store)),
+            )
         if expected not in KEPT:
             scene = None
 
 
-def lies(desk: Inside, at: Place, foreign: str, kind: str, lifecycle: str) -> Iterator[list[str]]:
+def lies(client: InProcessClient, at: Place, foreign: str, kind: str, lifecycle: str) -> Iterator[list[str]]:
     """What is wrong with the answer to each lie."""
-    for name, call in calls(Stage(desk, foreign), at.store, kind, lifecycle):
-        found = [call.wrong(EXPECTED[kind, call.form, lifecycle]), *unruled(call.told)]
+    for name, call in calls(SceneBuilder(client, foreign), at.store, kind, lifecycle):
+        found = [call.wrong(EXPECTED[kind, call.form, lifecycle]), *find_broken_reply_rules(call.told)]
         yield [f"{name}: {one}" for one in found if one]
 
 
@@ -127,16 +148,16 @@ def lies(desk: Inside, at: Place, foreign: str, kind: str, lifecycle: str) -> It
 def test_a_lying_agent_moves_no_run_that_it_should_not(
     kind: str, foreign: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    told = list[list[str]]()
+    answer = list[list[str]]()
     for lifecycle in LIFECYCLES:
-        at = place(tmp_path / lifecycle, paper=PAPER)
-        with inside(at) as desk:
-            told += lies(desk, at, foreign, kind, lifecycle)
-    assert not any(told), "\n".join(chain(*told))
-    assert len(told) >= sum(
+        at = create_place(tmp_path / lifecycle, paper=PAPER)
+        with open_in_process(at) as client:
+            answer += lies(client, at, foreign, kind, lifecycle)
+    assert not any(answer), "\n".join(chain(*answer))
+    assert len(answer) >= sum(
         EXPECTED[kind, f, lifecycle] != "-" for f in FORMS[kind] for lifecycle in LIFECYCLES
     )
-    record_property("points", len(told))
+    record_property("points", len(answer))
 
 
 class Credulous(StepsFace):
@@ -153,12 +174,12 @@ class Credulous(StepsFace):
 
 @pytest.mark.parametrize("kind", ["superseded", "used", "expired", "same call"])
 def test_a_face_that_believes_every_token_is_found_out(kind: str, foreign: str, tmp_path: Path) -> None:
-    at = place(tmp_path / "place", paper=PAPER)
-    with inside(at) as honest:
-        desk = replace(honest, face=Credulous(honest.app, Spelling.PORTABLE))
-        told = list(lies(desk, at, foreign, kind, "running"))
+    at = create_place(tmp_path / "place", paper=PAPER)
+    with open_in_process(at) as honest:
+        client = replace(honest, face=Credulous(honest.app, Spelling.PORTABLE))
+        answer = list(lies(client, at, foreign, kind, "running"))
 
-    found = {one[0].partition(":")[0] for one in told if one}
+    found = {one[0].partition(":")[0] for one in answer if one}
     assert found >= {f"continue, {kind}, running", f"complete_step, {kind}, running"}
 
 
@@ -177,16 +198,20 @@ def test_a_token_is_read_once_in_a_call(tmp_path: Path) -> None:
         nonlocal reads
         reads += event == "call" and frame.f_code is decode_token.__code__
 
-    with inside(place(tmp_path)) as desk:
-        token, found = desk.start().token, []
-        for call in (desk.go_on, lambda token: desk.by_token(token, "pause"), desk.go_on):
+    with open_in_process(create_place(tmp_path)) as client:
+        token, found = client.start().token, []
+        for call in (
+            client.continue_run,
+            lambda token: client.control_by_token(token, "pause"),
+            client.continue_run,
+        ):
             reads = 0
             sys.setprofile(count)
             try:
-                told = call(token)
+                answer = call(token)
             finally:
                 sys.setprofile(None)
-            found.append((told.reply["status"], reads))
-            token = told.reply.get("new_step_token", token)
+            found.append((answer.reply["status"], reads))
+            token = answer.reply.get("new_step_token", token)
 
     assert found == [("ok", 1), ("ok", 1), ("error", 1)]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from handrail.app.faces import PromptArgument, StepsStatus, UnknownPrompt
-from helpers.servers import ERAS, Inside, Pipe, Place, place
+from helpers.servers import ERAS, InProcessClient, Pipe, Place, create_place
 
 COUNTED = """
 workflow: counted
@@ -24,11 +24,13 @@ steps:
 
 @pytest.fixture
 def at(tmp_path: Path) -> Place:
-    return place(tmp_path, counted=COUNTED, resume=COUNTED.replace("workflow: counted", "workflow: resume"))
+    return create_place(
+        tmp_path, counted=COUNTED, resume=COUNTED.replace("workflow: counted", "workflow: resume")
+    )
 
 
-def test_there_is_a_prompt_for_each_workflow_and_one_to_resume(desk: Inside) -> None:
-    names = [prompt.name for prompt in desk.face.prompts()]
+def test_there_is_a_prompt_for_each_workflow_and_one_to_resume(client: InProcessClient) -> None:
+    names = [prompt.name for prompt in client.face.prompts()]
 
     assert names == [
         *("brief", "bug-fix", "code-review", "counted", "docs", "feature", "refactor", "release"),
@@ -36,8 +38,8 @@ def test_there_is_a_prompt_for_each_workflow_and_one_to_resume(desk: Inside) -> 
     ]
 
 
-def test_a_prompt_takes_the_inputs_of_its_workflow_and_a_goal(desk: Inside) -> None:
-    counted = next(prompt for prompt in desk.face.prompts() if prompt.name == "counted")
+def test_a_prompt_takes_the_inputs_of_its_workflow_and_a_goal(client: InProcessClient) -> None:
+    counted = next(prompt for prompt in client.face.prompts() if prompt.name == "counted")
 
     assert counted.about == "One step with inputs of each type"
     assert counted.arguments == (
@@ -49,10 +51,10 @@ def test_a_prompt_takes_the_inputs_of_its_workflow_and_a_goal(desk: Inside) -> N
     )
 
 
-def test_what_is_typed_becomes_what_the_input_takes(desk: Inside) -> None:
+def test_what_is_typed_becomes_what_the_input_takes(client: InProcessClient) -> None:
     typed = {"what": "7", "many": "3", "loud": "true", "size": "large", "goal": "Know it"}
 
-    said = desk.face.prompt("counted", typed)
+    said = client.face.prompt("counted", typed)
 
     call = (
         '{"template_name": "counted", "inputs": {"what": "7", "many": 3, "loud": true, "size": "large"}, '
@@ -61,34 +63,34 @@ def test_what_is_typed_becomes_what_the_input_takes(desk: Inside) -> None:
     assert f"```\n{call}\n```" in said
     assert "workflow_next_step" in said
     inputs = {"what": "7", "many": 3, "loud": True, "size": "large"}
-    assert desk.start("counted", inputs=inputs, goal="Know it").code == StepsStatus.OK
+    assert client.start("counted", inputs=inputs, goal="Know it").code == StepsStatus.OK
 
 
-def test_what_is_left_empty_is_left_out_and_what_cannot_be_read_is_passed_on(desk: Inside) -> None:
-    said = desk.face.prompt("start-resume", {"what": "sheep", "many": "a few", "loud": ""})
+def test_what_is_left_empty_is_left_out_and_what_cannot_be_read_is_passed_on(client: InProcessClient) -> None:
+    said = client.face.prompt("start-resume", {"what": "sheep", "many": "a few", "loud": ""})
 
     assert '{"template_name": "resume", "inputs": {"what": "sheep", "many": "a few"}}' in said
 
 
 @pytest.mark.parametrize(("name", "given"), [("nothing", {}), ("counted", {"colour": "red"})])
 def test_what_there_is_not_is_refused_with_what_there_is(
-    desk: Inside, name: str, given: dict[str, str]
+    client: InProcessClient, name: str, given: dict[str, str]
 ) -> None:
     with pytest.raises(UnknownPrompt) as refused:
-        desk.face.prompt(name, given)
+        client.face.prompt(name, given)
 
     assert "counted" in str(refused.value) or "what" in str(refused.value)
 
 
-def test_resume_goes_on_with_the_last_run_of_the_project(desk: Inside) -> None:
-    assert "None is under way" in desk.face.prompt("resume", {})
-    first, second = desk.start("walk"), desk.start("walk")
+def test_resume_goes_on_with_the_last_run_of_the_project(client: InProcessClient) -> None:
+    assert "None is under way" in client.face.prompt("resume", {})
+    first, second = client.start("walk"), client.start("walk")
 
-    assert f'{{"execution_id": "{second.run}"}}' in desk.face.prompt("resume", {})
-    assert f'{{"execution_id": "{first.run}"}}' in desk.face.prompt("resume", {"execution_id": first.run})
-    desk.control(second.run, "pause")
+    assert f'{{"execution_id": "{second.run}"}}' in client.face.prompt("resume", {})
+    assert f'{{"execution_id": "{first.run}"}}' in client.face.prompt("resume", {"execution_id": first.run})
+    client.control(second.run, "pause")
     paused = f'{{"execution_id": "{second.run}", "action": "resume"}}'
-    assert paused in desk.face.prompt("resume", {})
+    assert paused in client.face.prompt("resume", {})
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -8,15 +8,22 @@ import pytest
 
 from handrail.app.faces import FACES, StepsStatus
 from helpers.library_outputs import HONEST
-from helpers.reply_sizes import DELIVERED, LISTED, compact, delivered, size, walked
+from helpers.reply_sizes import (
+    DELIVERED,
+    LISTED,
+    count_bytes,
+    count_delivered_bytes,
+    format_compact_json,
+    walk_workflow,
+)
 from helpers.requirement import requirement
-from helpers.servers import ERAS, Pipe, inside, place
+from helpers.servers import ERAS, Pipe, create_place, open_in_process
 
 
 @pytest.fixture(scope="module", params=ERAS)
 def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """What two server processes list, twenty times each, to a client of this era."""
-    at, found = place(tmp_path_factory.mktemp("listed")), list[dict[str, Any]]()
+    at, found = create_place(tmp_path_factory.mktemp("listed")), list[dict[str, Any]]()
     for _ in range(2):
         with Pipe(at, era=request.param) as pipe:
             found += [{**pipe.ask("tools/list")["result"], "era": request.param} for _ in range(20)]
@@ -27,10 +34,10 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def test_the_list_is_the_same_to_the_byte_every_time(results: list[dict[str, Any]]) -> None:
     golden = Path(__file__).with_name(f"tools.{results[0]['era']}.json")
 
-    assert len({compact(result) for result in results}) == 1
+    assert len({format_compact_json(result) for result in results}) == 1
     assert len(results) == 40
     assert len(results[0]["tools"]) == 1
-    assert compact(results[0]["tools"]) == golden.read_text("utf-8").removesuffix("\n")
+    assert format_compact_json(results[0]["tools"]) == golden.read_text("utf-8").removesuffix("\n")
 
 
 def test_the_list_is_short(
@@ -38,16 +45,16 @@ def test_the_list_is_short(
 ) -> None:
     result = {name: value for name, value in results[0].items() if name != "era"}
 
-    assert size(result) <= LISTED["steps"]
-    record_property("points", size(result))
+    assert count_bytes(result) <= LISTED["steps"]
+    record_property("points", count_bytes(result))
 
 
 @pytest.mark.parametrize("face", sorted(set(LISTED) - {"steps"}))
 def test_the_list_of_every_other_face_stays_below_its_ceiling(
     tmp_path: Path, face: str, record_property: Callable[[str, object], None]
 ) -> None:
-    with Pipe(place(tmp_path / "place"), "--face", face) as pipe:
-        listed = size(pipe.ask("tools/list")["result"])
+    with Pipe(create_place(tmp_path / "place"), "--face", face) as pipe:
+        listed = count_bytes(pipe.ask("tools/list")["result"])
 
     assert listed <= LISTED[face]
     record_property("points", listed)
@@ -83,12 +90,12 @@ def test_no_field_has_a_title_but_the_tool_itself(results: list[dict[str, Any]])
 def test_the_setting_decides_which_name_is_listed_and_both_are_taken(
     tmp_path: Path, words: tuple[str, ...], name: str
 ) -> None:
-    with Pipe(place(tmp_path / "place"), *words) as pipe:
+    with Pipe(create_place(tmp_path / "place"), *words) as pipe:
         assert [tool["name"] for tool in pipe.ask("tools/list")["result"]["tools"]] == [name]
         for other in ("workflow_next_step", "workflow.next_step"):
-            told = pipe.call({"template_name": "walk"}, other)
-            assert told.code == StepsStatus.OK
-        refused = pipe.call({"step_token": told.token, "model_output_so_far": {}})
+            answer = pipe.call({"template_name": "walk"}, other)
+            assert answer.code == StepsStatus.OK
+        refused = pipe.call({"step_token": answer.token, "model_output_so_far": {}})
         assert [call["tool"] for call in refused.reply["next"]] == [name]
 
 
@@ -96,26 +103,28 @@ def test_the_setting_decides_which_name_is_listed_and_both_are_taken(
 def test_a_whole_run_delivers_little(
     tmp_path: Path, workflow: str, record_property: Callable[[str, object], None]
 ) -> None:
-    with inside(place(tmp_path / "place")) as desk:
-        replies = list(walked(desk, workflow))
+    with open_in_process(create_place(tmp_path / "place")) as client:
+        replies = list(walk_workflow(client, workflow))
 
-    assert sum(map(delivered, replies)) < DELIVERED, [delivered(told) for told in replies]
-    record_property("points", sum(map(delivered, replies)))
+    assert sum(map(count_delivered_bytes, replies)) < DELIVERED, [
+        count_delivered_bytes(answer) for answer in replies
+    ]
+    record_property("points", sum(map(count_delivered_bytes, replies)))
 
 
 def test_the_longest_of_the_built_in_workflows_has_six_steps(tmp_path: Path) -> None:
-    with inside(place(tmp_path / "place")) as desk:
-        steps = {workflow: len(list(walked(desk, workflow))) - 1 for workflow in HONEST}
+    with open_in_process(create_place(tmp_path / "place")) as client:
+        steps = {workflow: len(list(walk_workflow(client, workflow))) - 1 for workflow in HONEST}
 
     assert max(steps.values()) == 6, steps
 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_an_agent_is_taught_the_face_before_its_first_call(tmp_path: Path, era: str) -> None:
-    with Pipe(place(tmp_path / "place"), era=era) as pipe:
-        told = pipe.hello if era == "legacy" else pipe.ask("server/discover")["result"]
+    with Pipe(create_place(tmp_path / "place"), era=era) as pipe:
+        answer = pipe.hello if era == "legacy" else pipe.ask("server/discover")["result"]
 
-    said = told["instructions"]
+    said = answer["instructions"]
     assert len(said.encode()) < 1_500
     for word in ("template_name", "step_token", "model_output_so_far", "execution_id", '"why"', "pause"):
         assert word in said

@@ -14,10 +14,10 @@ from handrail.runtime.facts import FILE_READERS
 from handrail.runtime.records import Origin
 from handrail.runtime.turn import Call, NewRun, take_turn
 from handrail.runtime.world import build_workflow_lookup
-from helpers.replies import unruled
+from helpers.replies import find_broken_reply_rules
 from helpers.requirement import requirement
-from helpers.servers import Inside, inside, place
-from helpers.turns import pinned
+from helpers.servers import InProcessClient, create_place, open_in_process
+from helpers.turns import load_pinned
 from helpers.workflows import GATED
 
 RUN: Final = "00000000-0000-4000-8000-000000000001"
@@ -31,12 +31,12 @@ steps:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Inside]:
+def client(tmp_path: Path) -> Iterator[InProcessClient]:
     """An agent in a run that waits for its tests."""
-    at, flow = place(tmp_path / "place"), pinned(SLOW, registry=GATED)
+    at, flow = create_place(tmp_path / "place"), load_pinned(SLOW, registry=GATED)
     assert flow.workflow
     new = NewRun(flow.workflow, Origin("steps", Authority.SQL, str(at.project)), flow.definition)
-    with inside(at) as opened:
+    with open_in_process(at) as opened:
         slow = {**FILE_READERS, "engine": lambda _asked, _of: PENDING}
         known = build_workflow_lookup(opened.app.world.runs, GATED)
         opened.app.world = replace(opened.app.world, workflow_of=known, readers=lambda: slow)
@@ -45,13 +45,13 @@ def desk(tmp_path: Path) -> Iterator[Inside]:
 
 
 @requirement("steps:reply.status")
-def test_an_output_that_has_to_wait_is_held_and_every_reply_says_so(desk: Inside) -> None:
-    waiting = desk.go_on(desk.recover(RUN).token)
-    again = desk.recover(RUN)
-    why = desk.control(RUN, "why")
+def test_an_output_that_has_to_wait_is_held_and_every_reply_says_so(client: InProcessClient) -> None:
+    waiting = client.continue_run(client.recover(RUN).token)
+    again = client.recover(RUN)
+    why = client.control(RUN, "why")
 
-    for told in (waiting, again, why):
-        assert (told.reply["status"], unruled(told)) == (StepsStatus.WAITING, [])
+    for answer in (waiting, again, why):
+        assert (answer.reply["status"], find_broken_reply_rules(answer)) == (StepsStatus.WAITING, [])
     assert waiting.reply["human_message"] == (
         "Your output is held. The run waits for tests.pass, not for you. "
         "Tell the person, then ask again with execution_id."

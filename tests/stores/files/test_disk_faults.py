@@ -17,7 +17,7 @@ from handrail.runtime.errors import FAULTS, FaultCode, SyncFailed
 from handrail.stores.files.disk import DiskWorkspace
 from helpers import faulty_disk
 from helpers.crash import Record
-from helpers.workspace_program import answer, argv, env
+from helpers.workspace_program import build_command, build_environment, run_child
 
 POINTS, FSYNCS = 34, 10
 
@@ -26,8 +26,8 @@ def _controlled(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     """A root, and the environment of a child whose calls below it are under control."""
     root, control = tmp_path / "root", tmp_path / "control"
     root.mkdir()
-    faulty_disk.arm(control, 0)
-    return root, env(**faulty_disk.armed(root, control))
+    faulty_disk.arm_fault(control, 0)
+    return root, build_environment(**faulty_disk.build_fault_environment(root, control))
 
 
 def test_every_call_that_fails_is_a_fault_and_afterwards_all_works(
@@ -45,7 +45,7 @@ def test_every_call_that_fails_is_a_fault_and_afterwards_all_works(
         0: {"done": POINTS},
     }
 
-    found = answer(argv("failing", root, *map(str, wanted)), under)
+    found = run_child(build_command("failing", root, *map(str, wanted)), under)
 
     record_property("points", sum(len(outcomes) for outcomes in found.values()))
     counted = {
@@ -60,7 +60,7 @@ def test_a_process_killed_at_any_call_leaves_nothing_that_stands_in_the_way(
 ) -> None:
     root, under = _controlled(tmp_path)
 
-    points = answer(argv("killed", root), under)
+    points = run_child(build_command("killed", root), under)
 
     record_property("points", points)
     assert points == POINTS
@@ -74,8 +74,10 @@ def tiny(tmp_path: Path) -> Callable[[str, str], Any]:
 
     def run(script: str, what: str) -> Any:  # noqa: ANN401 - what JSON holds
         mount = f'mount -t tmpfs -o size=64k none "$0" || exit 111; {script} exec "$@"'
-        command = ["unshare", "-rm", "sh", "-c", mount, f"{place}", *argv(what, place)]
-        done = subprocess.run(command, env=env(), capture_output=True, text=True, timeout=60, check=False)
+        command = ["unshare", "-rm", "sh", "-c", mount, f"{place}", *build_command(what, place)]
+        done = subprocess.run(
+            command, env=build_environment(), capture_output=True, text=True, timeout=60, check=False
+        )
         if done.returncode == 111 or "unshare failed" in done.stderr:
             return None
         assert done.returncode == 0, done.stderr
@@ -87,8 +89,8 @@ def tiny(tmp_path: Path) -> Callable[[str, str], Any]:
 def test_a_full_disk_is_said_and_freed_room_is_used(tmp_path: Path, tiny: Callable[[str, str], Any]) -> None:
     real = tiny("", "full")
     root, under = _controlled(tmp_path)
-    simulated = faulty_disk.broken(
-        argv("full", root), root, 3, errno=errno.ENOSPC, kinds=["write"], env=under
+    simulated = faulty_disk.run_with_fault(
+        build_command("full", root), root, 3, errno=errno.ENOSPC, kinds=["write"], env=under
     )
 
     assert real in (["done", "disk_full", "disk_full", "old", "done"], None)
@@ -114,7 +116,9 @@ def test_a_read_only_file_system_can_be_read(tmp_path: Path, tiny: Callable[[str
     root, under = _controlled(tmp_path)
     (root / "open").mkdir()
     (root / "open" / "plan.md").write_bytes(b"x")
-    simulated = faulty_disk.broken(argv("mounted", root), root, 1, errno=errno.EROFS, lasting=True, env=under)
+    simulated = faulty_disk.run_with_fault(
+        build_command("mounted", root), root, 1, errno=errno.EROFS, lasting=True, env=under
+    )
 
     assert real in (READ_ONLY, None)
     assert json.loads(simulated.stdout) == READ_ONLY
@@ -141,7 +145,7 @@ def test_who_may_only_read_is_told_so(reachable: Path) -> None:
         (folder / "closed.md").chmod(0o000)
         folder.chmod(mode)
 
-    assert answer(argv("read-only", reachable), env()) == {
+    assert run_child(build_command("read-only", reachable), build_environment()) == {
         **READ_ONLY,
         "read closed": "unreadable",
         "names closed": "unreadable",

@@ -11,7 +11,7 @@ import pytest
 
 from handrail.runtime.errors import Busy
 from handrail.stores.files.disk import DiskWorkspace
-from helpers.workspace_program import answer, argv, env
+from helpers.workspace_program import build_command, build_environment, run_child
 
 
 def _add(root: Path, times: int) -> None:
@@ -32,8 +32,12 @@ def test_threads_hold_a_lock_one_at_a_time(tmp_path: Path) -> None:
 
 def test_processes_hold_a_lock_one_at_a_time(tmp_path: Path) -> None:
     with ThreadPoolExecutor(3) as threads:
-        command = argv("adding", tmp_path, "25")
-        assert list(threads.map(lambda _: answer(command, env()), range(3))) == ["25", "25", "25"]
+        command = build_command("adding", tmp_path, "25")
+        assert list(threads.map(lambda _: run_child(command, build_environment()), range(3))) == [
+            "25",
+            "25",
+            "25",
+        ]
 
     assert DiskWorkspace(tmp_path).read("number") == b"75"
 
@@ -89,7 +93,11 @@ def test_a_lock_of_another_process_ends_with_it_even_by_kill_9(
     tmp_path: Path, end: Callable[["subprocess.Popen[str]"], None], status: int
 ) -> None:
     child = subprocess.Popen(
-        argv("holding", tmp_path), env=env(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        build_command("holding", tmp_path),
+        env=build_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     with child:
         assert child.stdout is not None
@@ -111,11 +119,14 @@ def test_a_lock_is_not_inherited_by_a_program_started_meanwhile(tmp_path: Path) 
 
 
 def test_a_lock_let_go_is_free_even_if_a_forked_process_has_its_file_open(tmp_path: Path) -> None:
-    assert answer(argv("forked", tmp_path), env()) == ["done", 0]
+    assert run_child(build_command("forked", tmp_path), build_environment()) == ["done", 0]
 
 
 def test_a_lock_file_replaced_between_opening_and_locking_is_locked_anew(tmp_path: Path) -> None:
-    assert answer(argv("replaced", tmp_path), env()) == [["open lock", "open lock"], "busy"]
+    assert run_child(build_command("replaced", tmp_path), build_environment()) == [
+        ["open lock", "open lock"],
+        "busy",
+    ]
 
 
 def test_no_file_is_left_open(tmp_path: Path) -> None:

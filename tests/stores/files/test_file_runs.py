@@ -17,16 +17,16 @@ from helpers.run_folders import (
     AT,
     RUN,
     STATE_BEFORE,
-    begin,
-    begun_folder,
-    chained,
-    final,
-    folder_runs,
-    loaded,
-    take,
-    turn_to,
+    begin_folder,
+    build_final,
+    build_turn,
+    check_chain,
+    create_simulated_folder,
+    load_run,
+    open_folder_runs,
+    take_turn_to,
 )
-from helpers.simulated_disk import Simulated
+from helpers.simulated_disk import SimulatedWorkspace
 
 HISTORY = ".handrail/history.jsonl"
 REFUSAL = Entry(EntryKind.ERROR_OCCURRED, step="EDITING", data={"error_type": RefusalCode.REFUSED})
@@ -34,9 +34,9 @@ REFUSAL = Entry(EntryKind.ERROR_OCCURRED, step="EDITING", data={"error_type": Re
 
 @requirement("spells:persist.shape")
 def test_a_turn_is_told_in_the_state_file_with_its_note(tmp_path: Path) -> None:
-    runs = folder_runs(DiskWorkspace(tmp_path, ".ai/task"))
+    runs = open_folder_runs(DiskWorkspace(tmp_path, ".ai/task"))
 
-    assert take(runs, "EXECUTED", note="a note")
+    assert take_turn_to(runs, "EXECUTED", note="a note")
 
     assert (tmp_path / ".ai/task/state.json").read_bytes() == STATE_BEFORE.replace(
         b'"trigger": "Go"', b'"trigger": "Go",\n      "note": "a note"'
@@ -45,10 +45,10 @@ def test_a_turn_is_told_in_the_state_file_with_its_note(tmp_path: Path) -> None:
 
 def test_the_same_is_done_on_the_real_disk(tmp_path: Path) -> None:
     disk = DiskWorkspace(tmp_path, ".ai/task")
-    runs = begin(disk)
+    runs = begin_folder(disk)
     (tmp_path / ".ai/task/plan.md").chmod(0o644)
 
-    assert take(runs, "DRAFTING", A2)
+    assert take_turn_to(runs, "DRAFTING", A2)
 
     task = tmp_path / ".ai/task"
     assert {path: (task / path).read_bytes() for path in AFTER} == AFTER
@@ -67,33 +67,33 @@ def test_the_same_is_done_on_the_real_disk(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_over_keeps_the_state_it_ended_in() -> None:
-    workspace, runs = begun_folder()
-    turn = turn_to(loaded(runs), "OVER")
+    workspace, runs = create_simulated_folder()
+    turn = build_turn(load_run(runs), "OVER")
     over = replace(turn.run, lifecycle=Lifecycle.COMPLETED, open=())
 
     assert runs.commit(replace(turn, run=over))
     assert b'"current_state": "OVER"' in workspace.tree()["state.json"]
-    assert loaded(runs).run == over
-    later = replace(turn_to(loaded(runs), "OVER"), run=over, passages=())
+    assert load_run(runs).run == over
+    later = replace(build_turn(load_run(runs), "OVER"), run=over, passages=())
     assert runs.commit(later)
     assert b'"current_state": "OVER"' in workspace.tree()["state.json"]
 
 
 def test_a_turn_that_says_nothing_of_where_it_leads_is_a_mistake_of_ours() -> None:
-    workspace = Simulated()
-    runs = folder_runs(workspace)
-    turn = turn_to(loaded(runs), "EDITING")
+    workspace = SimulatedWorkspace()
+    runs = open_folder_runs(workspace)
+    turn = build_turn(load_run(runs), "EDITING")
 
     with pytest.raises(ValueError, match="opens no step"):
         runs.commit(replace(turn, run=replace(turn.run, open=()), passages=()))
 
 
 def test_a_turn_that_would_make_the_state_file_unreadable_is_not_saved() -> None:
-    workspace, runs = begun_folder()
+    workspace, runs = create_simulated_folder()
     deep: object = "at the bottom"
     for _ in range(31):
         deep = [deep]
-    turn = turn_to(loaded(runs), "EDITING")
+    turn = build_turn(load_run(runs), "EDITING")
 
     with pytest.raises(Unreadable, match="nests deeper than 32 levels"):
         runs.commit(replace(turn, run=replace(turn.run, vars={"back": deep})))
@@ -102,9 +102,9 @@ def test_a_turn_that_would_make_the_state_file_unreadable_is_not_saved() -> None
 
 
 def test_what_is_noted_before_the_first_turn_stands_in_the_journal_before_it() -> None:
-    runs = folder_runs(Simulated())
+    runs = open_folder_runs(SimulatedWorkspace())
     runs.note("", AT, (REFUSAL, REFUSAL))
-    assert take(runs, "EDITING")
+    assert take_turn_to(runs, "EDITING")
 
     found = [(w.number, w.run, w.revision, str(w.entry.kind)) for w in runs.entries(RUN)]
 
@@ -116,41 +116,41 @@ def test_what_is_noted_before_the_first_turn_stands_in_the_journal_before_it() -
 
 
 def test_a_note_about_another_run_is_in_the_history_all_the_same() -> None:
-    workspace, runs = begun_folder()
+    workspace, runs = create_simulated_folder()
     before = runs.entries(RUN)
 
     runs.note("another", AT, (REFUSAL,))
 
     assert workspace.everything()[HISTORY].count(b"error_occurred") == 1
     assert runs.entries(RUN) == before
-    assert take(runs, "DRAFTING")
-    assert chained(workspace.everything()[HISTORY]) == [1, 2]
+    assert take_turn_to(runs, "DRAFTING")
+    assert check_chain(workspace.everything()[HISTORY]) == [1, 2]
 
 
 def test_a_torn_line_is_passed_over_and_never_glued_to_the_next() -> None:
-    workspace, runs = begun_folder()
+    workspace, runs = create_simulated_folder()
     runs.note(RUN, AT, (REFUSAL,))
     journal = workspace.everything()[HISTORY]
     workspace.put(HISTORY, journal[:-5])
 
-    assert take(runs, "DRAFTING")
+    assert take_turn_to(runs, "DRAFTING")
 
     assert [(w.number, w.revision) for w in runs.entries(RUN)] == [(1, 1), (2, 2)]
-    assert chained(workspace.everything()[HISTORY]) == [1, 2]
+    assert check_chain(workspace.everything()[HISTORY]) == [1, 2]
 
 
 def test_a_note_touches_nothing_but_the_history() -> None:
-    workspace, runs = begun_folder()
+    workspace, runs = create_simulated_folder()
     before = {path: data for path, data in workspace.everything().items() if path != HISTORY}
 
     runs.note(RUN, AT, (REFUSAL,))
 
     assert {path: data for path, data in workspace.everything().items() if path != HISTORY} == before
-    assert loaded(runs).revision == 1
+    assert load_run(runs).revision == 1
 
 
 def test_looking_after_a_run_writes_nothing() -> None:
-    workspace, runs = begun_folder()
+    workspace, runs = create_simulated_folder()
     everything = workspace.everything()
 
     runs.touch(RUN, AT)
@@ -159,9 +159,9 @@ def test_looking_after_a_run_writes_nothing() -> None:
 
 
 def test_a_folder_that_moves_while_it_is_read_is_read_again() -> None:
-    workspace, runs = begun_folder()
+    workspace, runs = create_simulated_folder()
 
-    class Moving(Simulated):
+    class Moving(SimulatedWorkspace):
         """Another turn is taken whenever the state file is read, up to a limit."""
 
         left = 0
@@ -169,7 +169,7 @@ def test_a_folder_that_moves_while_it_is_read_is_read_again() -> None:
         def read(self, path: str) -> bytes | None:
             if path == "state.json" and self.left:
                 self.left -= 1
-                assert take(folder_runs(workspace), "EDITING")
+                assert take_turn_to(open_folder_runs(workspace), "EDITING")
             return workspace.read(path)
 
         def names(self, folder: str) -> tuple[str, ...]:
@@ -180,45 +180,45 @@ def test_a_folder_that_moves_while_it_is_read_is_read_again() -> None:
 
     moving = Moving()
     moving.left = 3
-    assert loaded(folder_runs(moving)).revision == 4
-    assert loaded(folder_runs(moving)).adopted == ""
+    assert load_run(open_folder_runs(moving)).revision == 4
+    assert load_run(open_folder_runs(moving)).adopted == ""
     moving.left = 1_000_000
     with pytest.raises(Busy, match="moved all the time"):
-        folder_runs(moving).load(RUN)
-    assert loaded(runs).trouble is None
+        open_folder_runs(moving).load(RUN)
+    assert load_run(runs).trouble is None
 
 
 def test_an_empty_file_is_a_file() -> None:
-    workspace, runs = begun_folder()
+    workspace, runs = create_simulated_folder()
 
-    assert take(runs, "EDITING", (final("a.md", None, b""),))
+    assert take_turn_to(runs, "EDITING", (build_final("a.md", None, b""),))
     assert workspace.tree()["a.md"] == b""
-    assert take(runs, "EDITING", (final("a.md", b"", None),))
+    assert take_turn_to(runs, "EDITING", (build_final("a.md", b"", None),))
     assert "a.md" not in workspace.tree()
 
 
 def test_a_turn_that_changes_a_description_is_not_acknowledged() -> None:
-    workspace, runs = begun_folder()
-    stored = loaded(runs)
+    workspace, runs = create_simulated_folder()
+    stored = load_run(runs)
     before = workspace.everything()
 
     with pytest.raises(ValueError, match="its store does not"):
-        runs.commit(replace(turn_to(stored, "DRAFTING"), describes="a text"))
+        runs.commit(replace(build_turn(stored, "DRAFTING"), describes="a text"))
 
-    assert (loaded(runs), workspace.everything()) == (stored, before)
+    assert (load_run(runs), workspace.everything()) == (stored, before)
 
 
 def test_whoever_comes_while_another_makes_the_folder_waits_for_it(tmp_path: Path) -> None:
-    other = folder_runs(DiskWorkspace(tmp_path, ".ai/task"), seconds=0)
+    other = open_folder_runs(DiskWorkspace(tmp_path, ".ai/task"), seconds=0)
     came: list[str] = []
 
     def meanwhile(name: str) -> None:
         if name == "open .handrail/.gitignore":
             came.append(name)
             with pytest.raises(Busy):
-                take(other, "EDITING")
+                take_turn_to(other, "EDITING")
 
-    assert take(folder_runs(DiskWorkspace(tmp_path, ".ai/task", meanwhile)), "EXECUTED")
-    assert take(other, "EDITING")
+    assert take_turn_to(open_folder_runs(DiskWorkspace(tmp_path, ".ai/task", meanwhile)), "EXECUTED")
+    assert take_turn_to(other, "EDITING")
     assert len(came) == 1
-    assert loaded(other).revision == 2
+    assert load_run(other).revision == 2

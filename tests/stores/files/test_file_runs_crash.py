@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.crash import Record, said_by
+from helpers.crash import Record, run_crash_program
 
 pytestmark = pytest.mark.unmeasured
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.unmeasured
 def test_a_process_killed_anywhere_leaves_the_turn_taken_or_not_and_never_in_between(
     record_property: Record,
 ) -> None:
-    said = said_by("helpers/folder_crash.py")
+    said = run_crash_program("helpers/folder_crash.py")
     record_property("points", said["histories"])
     assert said["points"] > 0
     assert said["histories"] > said["points"]

@@ -15,13 +15,13 @@ from helpers.run_folders import (
     BEFORE,
     STATE_AFTER,
     STATE_BEFORE,
-    folder_runs,
-    loaded,
-    take,
-    trouble_of,
-    turn_to,
+    build_turn,
+    get_trouble,
+    load_run,
+    open_folder_runs,
+    take_turn_to,
 )
-from helpers.simulated_disk import FOLDER, LINK, Simulated
+from helpers.simulated_disk import FOLDER, LINK, SimulatedWorkspace
 
 KEPT = ".handrail/quarantine/state.json"
 STATE = b"""{
@@ -53,21 +53,21 @@ def flipped() -> Iterator[bytes]:
 
 
 @pytest.fixture(scope="module")
-def under_way() -> Simulated:
+def under_way() -> SimulatedWorkspace:
     """A folder whose last turn was taken by us, on top of a state file with more in it."""
-    workspace = Simulated()
+    workspace = SimulatedWorkspace()
     workspace.put("plan.md", b"a plan")
-    assert take(folder_runs(workspace), "EXECUTED")
+    assert take_turn_to(open_folder_runs(workspace), "EXECUTED")
     return workspace.copy()
 
 
-def judged(under_way: Simulated, data: bytes) -> str:
+def judged(under_way: SimulatedWorkspace, data: bytes) -> str:
     """What became of a state file with these bytes: taken as it stands, or set aside with a trouble."""
     workspace = under_way.copy()
     workspace.put("state.json", data)
-    runs = folder_runs(workspace)
+    runs = open_folder_runs(workspace)
     with runs.hold_lock("", 0):
-        stored = loaded(runs)
+        stored = load_run(runs)
     tree, everything = workspace.tree(), workspace.everything()
     assert tree["plan.md"] == b"a plan"
     if stored.trouble is None:
@@ -85,13 +85,15 @@ def judged(under_way: Simulated, data: bytes) -> str:
 
 
 def saves_nothing(runs: FileRuns) -> bool:
-    stored = loaded(runs)
+    stored = load_run(runs)
     with pytest.raises(Unreadable):
-        runs.commit(turn_to(stored, "EDITING"))
-    return loaded(runs) == stored
+        runs.commit(build_turn(stored, "EDITING"))
+    return load_run(runs) == stored
 
 
-def test_a_state_file_cut_at_any_byte_is_kept_and_told(under_way: Simulated, record_property: Record) -> None:
+def test_a_state_file_cut_at_any_byte_is_kept_and_told(
+    under_way: SimulatedWorkspace, record_property: Record
+) -> None:
     found = [judged(under_way, data) for data in cut()]
 
     record_property("points", len(found))
@@ -102,7 +104,7 @@ def test_a_state_file_cut_at_any_byte_is_kept_and_told(under_way: Simulated, rec
 
 @pytest.mark.unmeasured
 def test_a_state_file_with_any_bit_turned_over_is_taken_as_it_stands_or_kept_and_told(
-    under_way: Simulated, record_property: Record
+    under_way: SimulatedWorkspace, record_property: Record
 ) -> None:
     found = [judged(under_way, data) for data in flipped()]
 
@@ -128,17 +130,17 @@ def test_a_state_file_with_any_bit_turned_over_is_taken_as_it_stands_or_kept_and
     ],
 )
 def test_a_state_file_that_is_none_is_kept_and_told_with_its_flaw(
-    under_way: Simulated, data: bytes, why: str
+    under_way: SimulatedWorkspace, data: bytes, why: str
 ) -> None:
     assert judged(under_way, data) == "damaged"
     workspace = under_way.copy()
     workspace.put("state.json", data)
-    trouble = trouble_of(folder_runs(workspace))
+    trouble = get_trouble(open_folder_runs(workspace))
     assert why in trouble.message
 
 
 def test_a_state_that_the_workflow_does_not_have_is_kept_and_a_byte_order_mark_ignored(
-    under_way: Simulated,
+    under_way: SimulatedWorkspace,
 ) -> None:
     assert judged(under_way, STATE.replace(b'"EXECUTED"', b'"ELSEWHERE"')) == "diverged"
     assert judged(under_way, b"\xef\xbb\xbf" + STATE) == "taken"
@@ -146,56 +148,58 @@ def test_a_state_that_the_workflow_does_not_have_is_kept_and_a_byte_order_mark_i
 
 @pytest.mark.parametrize("kind", [FOLDER, LINK])
 def test_a_folder_or_a_link_in_place_of_the_state_file_is_left_alone_and_told(
-    under_way: Simulated, kind: int
+    under_way: SimulatedWorkspace, kind: int
 ) -> None:
     workspace = under_way.copy()
     workspace.remove("state.json")
     workspace.put_odd("state.json", kind)
     everything = workspace.everything()
-    runs = folder_runs(workspace)
+    runs = open_folder_runs(workspace)
 
     with runs.hold_lock("", 0):
-        trouble = trouble_of(runs)
+        trouble = get_trouble(runs)
 
     assert (trouble.code, trouble.repair) == (TroubleCode.DAMAGED, "remove it")
     assert (workspace.names_now["state.json"], workspace.everything()) == (kind, everything)
 
 
-def test_what_is_in_quarantine_is_never_overwritten(under_way: Simulated) -> None:
+def test_what_is_in_quarantine_is_never_overwritten(under_way: SimulatedWorkspace) -> None:
     workspace = under_way.copy()
     for number in range(3):
         workspace.put("state.json", f"damaged {number}".encode())
-        with folder_runs(workspace).hold_lock("", 0):
+        with open_folder_runs(workspace).hold_lock("", 0):
             pass
 
-    kept = {path: data for path, data in workspace.everything().items() if "quarantine" in path}
-    assert kept == {KEPT: b"damaged 0", f"{KEPT}-2": b"damaged 1", f"{KEPT}-3": b"damaged 2"}
+    stored = {path: data for path, data in workspace.everything().items() if "quarantine" in path}
+    assert stored == {KEPT: b"damaged 0", f"{KEPT}-2": b"damaged 1", f"{KEPT}-3": b"damaged 2"}
 
 
-def test_a_damaged_state_file_is_not_forgotten_while_it_lies_in_quarantine(under_way: Simulated) -> None:
+def test_a_damaged_state_file_is_not_forgotten_while_it_lies_in_quarantine(
+    under_way: SimulatedWorkspace,
+) -> None:
     workspace = under_way.copy()
     workspace.put("state.json", b"{")
-    runs = folder_runs(workspace)
+    runs = open_folder_runs(workspace)
     with runs.hold_lock("", 0):
-        first = loaded(runs).trouble
+        first = load_run(runs).trouble
     with runs.hold_lock("", 0):
-        assert loaded(runs).trouble == first
+        assert load_run(runs).trouble == first
 
     workspace.put("state.json", STATE_BEFORE)
 
     with runs.hold_lock("", 0):
-        assert loaded(runs).trouble is None
+        assert load_run(runs).trouble is None
     assert ".handrail/trouble.json" not in workspace.everything()
-    assert take(runs, "DRAFTING")
+    assert take_turn_to(runs, "DRAFTING")
     assert workspace.tree()["state.json"] == STATE_AFTER
     assert BEFORE["state.json"] == STATE_BEFORE
 
 
 def test_without_a_history_only_a_state_can_be_adopted() -> None:
-    workspace = Simulated()
+    workspace = SimulatedWorkspace()
     workspace.put("state.json", b"{")
 
-    trouble = trouble_of(folder_runs(workspace))
+    trouble = get_trouble(open_folder_runs(workspace))
 
     assert trouble.repair == "run `handrail repair --adopt STATE` with the state that the files are in"
 
@@ -205,8 +209,8 @@ def test_on_the_real_disk_nothing_but_a_plain_file_is_read_or_replaced(tmp_path:
     project, victim = tmp_path / "project", tmp_path / "victim"
     project.mkdir()
     victim.write_bytes(STATE)
-    runs = folder_runs(DiskWorkspace(project))
-    assert take(runs, "EXECUTED")
+    runs = open_folder_runs(DiskWorkspace(project))
+    assert take_turn_to(runs, "EXECUTED")
     place = project / "state.json"
     place.unlink()
     match kind:
@@ -221,7 +225,7 @@ def test_on_the_real_disk_nothing_but_a_plain_file_is_read_or_replaced(tmp_path:
     before = place.lstat()
 
     with runs.hold_lock("", 0):
-        trouble = trouble_of(runs)
+        trouble = get_trouble(runs)
 
     assert trouble.code == TroubleCode.DAMAGED
     assert "state.json" in trouble.message
@@ -235,7 +239,7 @@ def test_a_link_in_place_of_our_own_folder_is_never_followed(tmp_path: Path) -> 
     project.mkdir()
     elsewhere.mkdir()
     (project / ".handrail").symlink_to(elsewhere)
-    runs = folder_runs(DiskWorkspace(project))
+    runs = open_folder_runs(DiskWorkspace(project))
 
     with pytest.raises(UnsafePath), runs.hold_lock("", 0):
         pass

@@ -26,16 +26,16 @@ from helpers.run_folders import (
     RUN,
     STATE_BEFORE,
     TASK,
-    begin,
-    begun_folder,
-    final,
-    folder_runs,
-    loaded,
-    take,
-    trouble_of,
-    turn_to,
+    begin_folder,
+    build_final,
+    build_turn,
+    create_simulated_folder,
+    get_trouble,
+    load_run,
+    open_folder_runs,
+    take_turn_to,
 )
-from helpers.simulated_disk import PowerLoss, Simulated, Stop, at_change
+from helpers.simulated_disk import PowerLoss, SimulatedWorkspace, StopAtChange, act_at_change
 
 BY_HAND = (
     b'{"owner": "me", "current_state": "DRAFTING", "context": {"back": "EDITING", "x": null}, "y": [1.5]}'
@@ -43,26 +43,26 @@ BY_HAND = (
 
 
 def test_a_new_folder_has_a_run_that_is_not_there_yet() -> None:
-    workspace = Simulated()
+    workspace = SimulatedWorkspace()
 
-    stored = loaded(folder_runs(workspace))
+    stored = load_run(open_folder_runs(workspace))
 
     assert (stored.run, stored.revision, stored.trouble, stored.adopted) == (IDLE, 0, None, "")
     assert workspace.names("") == ()
 
 
 def test_a_state_file_that_comes_with_a_clone_is_taken_as_it_stands_and_said() -> None:
-    workspace = Simulated()
+    workspace = SimulatedWorkspace()
     workspace.put("state.json", BY_HAND)
-    runs = folder_runs(workspace)
+    runs = open_folder_runs(workspace)
 
-    stored = loaded(runs)
+    stored = load_run(runs)
 
     assert (stored.run.id, stored.revision, stored.run.lifecycle) == (RUN, 0, Lifecycle.RUNNING)
     assert [(step.number, step.state, step.attempt) for step in stored.run.open] == [(1, "DRAFTING", 1)]
     assert stored.run.vars == {"back": "EDITING", "x": None}
     assert "without a history" in stored.adopted
-    assert take(runs, "EXECUTED")
+    assert take_turn_to(runs, "EXECUTED")
     assert json.loads(workspace.tree()["state.json"]) == {
         "owner": "me",
         "current_state": "EXECUTED",
@@ -83,16 +83,16 @@ def test_a_state_file_that_comes_with_a_clone_is_taken_as_it_stands_and_said() -
 
 
 def test_an_edited_state_file_is_taken_and_opens_a_step_of_its_own() -> None:
-    workspace, runs = begun_folder()
+    workspace, runs = create_simulated_folder()
     workspace.put("state.json", BY_HAND)
 
-    stored = loaded(runs)
+    stored = load_run(runs)
 
     assert [(step.number, step.state) for step in stored.run.open] == [(2, "DRAFTING")]
     assert (stored.revision, stored.run.vars["back"]) == (1, "EDITING")
     assert "changed since the last turn" in stored.adopted
-    assert take(runs, "EDITING")
-    assert loaded(runs).adopted == ""
+    assert take_turn_to(runs, "EDITING")
+    assert load_run(runs).adopted == ""
     assert [str(written.entry.kind) for written in runs.entries(RUN)] == [
         EntryKind.STEP_STARTED,
         EntryKind.STATE_ADOPTED,
@@ -101,44 +101,44 @@ def test_an_edited_state_file_is_taken_and_opens_a_step_of_its_own() -> None:
 
 
 def test_an_edit_that_leaves_the_state_leaves_the_step_open() -> None:
-    workspace, _ = begun_folder()
+    workspace, _ = create_simulated_folder()
     workspace.put("state.json", STATE_BEFORE.replace(b'"context": {}', b'"context": {"back": "EDITING"}'))
 
-    run = loaded(folder_runs(workspace)).run
+    run = load_run(open_folder_runs(workspace)).run
 
     assert [(step.number, step.state) for step in run.open] == [(1, "EXECUTED")]
     assert run.vars == {"back": "EDITING"}
 
 
 def test_an_edit_to_a_state_in_which_a_run_is_over_ends_it_and_one_back_goes_on() -> None:
-    workspace, runs = begun_folder()
+    workspace, runs = create_simulated_folder()
     workspace.put("state.json", b'{"current_state": "OVER"}')
 
-    over = loaded(runs).run
+    over = load_run(runs).run
 
     assert (over.lifecycle, over.open) == (Lifecycle.COMPLETED, ())
     workspace.put("state.json", b'{"current_state": "EDITING"}')
-    assert loaded(runs).run.lifecycle is Lifecycle.RUNNING
+    assert load_run(runs).run.lifecycle is Lifecycle.RUNNING
 
 
 @pytest.mark.parametrize(("path", "edit"), [("state.json", BY_HAND), ("plan.md", b"edited")])
 def test_an_edit_between_loading_and_saving_lets_the_turn_begin_again(path: str, edit: bytes) -> None:
-    workspace, runs = begun_folder()
+    workspace, runs = create_simulated_folder()
     with runs.hold_lock("", 0):
-        stored = loaded(runs)
+        stored = load_run(runs)
         workspace.put(path, edit)
 
-        assert not runs.commit(turn_to(stored, "DRAFTING", A2))
+        assert not runs.commit(build_turn(stored, "DRAFTING", A2))
 
     assert workspace.tree() == {**FILES_BEFORE, "state.json": STATE_BEFORE, path: edit}
 
 
 def _on_disk(root: Path, *, aged: bool, before: Callable[[str], None] = lambda _: None) -> FileRuns:
     """A folder on the disk in which A2 can be taken; its files were saved just now, or an hour ago."""
-    begin(DiskWorkspace(root, "task"))
+    begin_folder(DiskWorkspace(root, "task"))
     for path in (root / "task").rglob("*") if aged else ():
         os.utime(path, (1_000_000_000.5, 1_000_000_000.5))
-    return folder_runs(DiskWorkspace(root, "task", before))
+    return open_folder_runs(DiskWorkspace(root, "task", before))
 
 
 def _in_place(path: Path) -> bytes:
@@ -156,15 +156,15 @@ def test_an_edit_of_the_same_length_after_the_file_was_read_lets_the_turn_begin_
 ) -> None:
     runs = _on_disk(tmp_path, aged=aged)
     with runs.hold_lock("", 0):
-        stored = loaded(runs)
+        stored = load_run(runs)
         assert {name: runs.read(name) for name in FILES_BEFORE} == FILES_BEFORE
         edit = _in_place(tmp_path / "task" / path)
 
         if path == "state.json":
             with pytest.raises(Unreadable):
-                runs.commit(turn_to(stored, "DRAFTING", A2))
+                runs.commit(build_turn(stored, "DRAFTING", A2))
         else:
-            assert not runs.commit(turn_to(stored, "DRAFTING", A2))
+            assert not runs.commit(build_turn(stored, "DRAFTING", A2))
 
     there = (tmp_path / "task").rglob(path)
     assert edit in [found.read_bytes() for found in there]
@@ -176,12 +176,12 @@ def test_an_edit_of_the_same_length_while_the_turn_is_done_is_kept_as_a_conflict
     tmp_path: Path, path: str, *, aged: bool
 ) -> None:
     edits: list[bytes] = []
-    edit = at_change("mkdir tasks", lambda: edits.append(_in_place(tmp_path / "task" / path)))
+    edit = act_at_change("mkdir tasks", lambda: edits.append(_in_place(tmp_path / "task" / path)))
     runs = _on_disk(tmp_path, aged=aged, before=edit)
     with runs.hold_lock("", 0):
-        stored = loaded(runs)
+        stored = load_run(runs)
         assert {name: runs.read(name) for name in FILES_BEFORE} == FILES_BEFORE
-        assert runs.commit(turn_to(stored, "DRAFTING", A2))
+        assert runs.commit(build_turn(stored, "DRAFTING", A2))
 
     assert [(tmp_path / f"task/.handrail/conflict-2-{path}").read_bytes()] == edits
 
@@ -189,28 +189,28 @@ def test_an_edit_of_the_same_length_while_the_turn_is_done_is_kept_as_a_conflict
 def test_what_a_turn_leaves_is_known_without_reading_it(tmp_path: Path) -> None:
     runs = _on_disk(tmp_path, aged=True)
     with runs.hold_lock("", 0):
-        assert runs.commit(turn_to(loaded(runs), "DRAFTING", A2))
-        known = (loaded(runs), runs.entries(""), {path: runs.read(path) for path in AFTER})
+        assert runs.commit(build_turn(load_run(runs), "DRAFTING", A2))
+        known = (load_run(runs), runs.entries(""), {path: runs.read(path) for path in AFTER})
 
-    assert known == (loaded(runs), runs.entries(""), AFTER)
+    assert known == (load_run(runs), runs.entries(""), AFTER)
 
 
 def test_a_look_before_the_lock_is_not_trusted_under_it(tmp_path: Path) -> None:
-    first, second = _on_disk(tmp_path, aged=True), folder_runs(DiskWorkspace(tmp_path, "task"))
+    first, second = _on_disk(tmp_path, aged=True), open_folder_runs(DiskWorkspace(tmp_path, "task"))
     with first.take_snapshot():
-        assert (loaded(first).revision, first.read("plan.md")) == (1, PLAN)
-        assert take(second, "DRAFTING", A2)
-        assert (loaded(first).revision, first.read("plan.md")) == (1, PLAN)
+        assert (load_run(first).revision, first.read("plan.md")) == (1, PLAN)
+        assert take_turn_to(second, "DRAFTING", A2)
+        assert (load_run(first).revision, first.read("plan.md")) == (1, PLAN)
         with first.hold_lock("", 0):
-            assert (loaded(first).revision, first.read("plan.md")) == (2, PLANNED)
+            assert (load_run(first).revision, first.read("plan.md")) == (2, PLANNED)
 
 
 @pytest.mark.parametrize("path", ["plan.md", "task-results.md", "state.json"])
 def test_bytes_saved_while_the_turn_is_done_are_kept_as_a_conflict_copy(path: str) -> None:
-    workspace, _ = begun_folder()
-    workspace.before = at_change("mkdir tasks", lambda: workspace.put(path, b"a stranger's"))
+    workspace, _ = create_simulated_folder()
+    workspace.before = act_at_change("mkdir tasks", lambda: workspace.put(path, b"a stranger's"))
 
-    assert take(folder_runs(workspace), "DRAFTING", A2)
+    assert take_turn_to(open_folder_runs(workspace), "DRAFTING", A2)
     assert workspace.tree() == AFTER
     assert workspace.everything()[f".handrail/conflict-2-{path}"] == b"a stranger's"
 
@@ -223,15 +223,15 @@ def test_what_a_person_saves_between_a_crash_and_the_recovery_is_never_lost(
     codes, at, taken = set(), 0, False
     while not taken:
         at += 1
-        workspace, _ = begun_folder()
-        workspace.before = Stop(at)
+        workspace, _ = create_simulated_folder()
+        workspace.before = StopAtChange(at)
         with suppress(PowerLoss):
-            taken = take(folder_runs(workspace), "DRAFTING", A2)
+            taken = take_turn_to(open_folder_runs(workspace), "DRAFTING", A2)
         after = workspace.copy()
         after.put(path, edit)
-        runs = folder_runs(after)
+        runs = open_folder_runs(after)
         with runs.hold_lock("", 0):
-            trouble = loaded(runs).trouble
+            trouble = load_run(runs).trouble
         codes.add(trouble.code if trouble else "")
         replaced = FILES_BEFORE.get(path)
         assert {edit, TASK, RESULTS} - {replaced} <= set(after.everything().values())
@@ -242,24 +242,24 @@ def test_what_a_person_saves_between_a_crash_and_the_recovery_is_never_lost(
 
 
 def test_conflict_copies_of_one_name_do_not_overwrite_each_other() -> None:
-    workspace, _ = begun_folder()
+    workspace, _ = create_simulated_folder()
 
     def edit() -> None:
         workspace.put("plan.md", b"a stranger's")
         workspace.put(".handrail/conflict-2-plan.md", b"an older one")
 
-    workspace.before = at_change("mkdir tasks", edit)
-    assert take(folder_runs(workspace), "DRAFTING", A2)
+    workspace.before = act_at_change("mkdir tasks", edit)
+    assert take_turn_to(open_folder_runs(workspace), "DRAFTING", A2)
 
-    kept = {path: data for path, data in workspace.everything().items() if "conflict" in path}
-    assert kept == {
+    stored = {path: data for path, data in workspace.everything().items() if "conflict" in path}
+    assert stored == {
         ".handrail/conflict-2-plan.md": b"an older one",
         ".handrail/conflict-2-plan.md-2": b"a stranger's",
     }
 
 
 def test_a_crash_behind_a_conflict_copy_makes_no_second_copy() -> None:
-    workspace, _ = begun_folder()
+    workspace, _ = create_simulated_folder()
 
     def edit(name: str) -> None:
         if name == "mkdir tasks":
@@ -269,9 +269,9 @@ def test_a_crash_behind_a_conflict_copy_makes_no_second_copy() -> None:
 
     workspace.before = edit
     with pytest.raises(PowerLoss):
-        take(folder_runs(workspace), "DRAFTING", A2)
+        take_turn_to(open_folder_runs(workspace), "DRAFTING", A2)
     after = workspace.copy()
-    with folder_runs(after).hold_lock("", 0):
+    with open_folder_runs(after).hold_lock("", 0):
         pass
 
     assert [path for path in after.everything() if "conflict" in path] == [".handrail/conflict-2-plan.md"]
@@ -279,17 +279,17 @@ def test_a_crash_behind_a_conflict_copy_makes_no_second_copy() -> None:
 
 
 def test_a_folder_that_a_person_removed_meanwhile_is_made_again() -> None:
-    workspace, _ = begun_folder()
+    workspace, _ = create_simulated_folder()
     workspace.put_odd("notes", -1)
 
-    workspace.before = at_change("open .handrail/intent.json.tmp", lambda: workspace.remove("notes"))
+    workspace.before = act_at_change("open .handrail/intent.json.tmp", lambda: workspace.remove("notes"))
 
-    assert take(folder_runs(workspace), "DRAFTING", (final("notes/a.md", None, b"a"),))
+    assert take_turn_to(open_folder_runs(workspace), "DRAFTING", (build_final("notes/a.md", None, b"a"),))
     assert workspace.tree()["notes/a.md"] == b"a"
 
 
 def test_a_folder_that_a_person_removed_with_a_file_that_was_to_go_is_let_be() -> None:
-    workspace, _ = begun_folder()
+    workspace, _ = create_simulated_folder()
     workspace.put_odd("notes", -1)
     workspace.put("notes/a.md", b"a")
 
@@ -297,46 +297,46 @@ def test_a_folder_that_a_person_removed_with_a_file_that_was_to_go_is_let_be() -
         workspace.remove("notes/a.md")
         workspace.remove("notes")
 
-    workspace.before = at_change("open .handrail/intent.json.tmp", vanish)
+    workspace.before = act_at_change("open .handrail/intent.json.tmp", vanish)
 
-    assert take(folder_runs(workspace), "DRAFTING", (final("notes/a.md", b"a", None),))
+    assert take_turn_to(open_folder_runs(workspace), "DRAFTING", (build_final("notes/a.md", b"a", None),))
     assert workspace.names("") == (".handrail", "plan.md", "state.json", "task-results.md", "task.md")
 
 
 def test_a_deleted_state_file_is_told_and_the_run_may_begin_again() -> None:
-    workspace, runs = begun_folder()
+    workspace, runs = create_simulated_folder()
     workspace.remove("state.json")
 
-    stored = loaded(runs)
+    stored = load_run(runs)
 
-    assert trouble_of(runs).code == TroubleCode.ORPHANED
+    assert get_trouble(runs).code == TroubleCode.ORPHANED
     assert (stored.revision, stored.run.open, stored.run.steps) == (1, (), 1)
     assert stored.run.lifecycle is Lifecycle.IDLE
-    assert take(runs, "EDITING")
-    assert (loaded(runs).revision, loaded(runs).trouble) == (2, None)
+    assert take_turn_to(runs, "EDITING")
+    assert (load_run(runs).revision, load_run(runs).trouble) == (2, None)
 
 
 def test_only_files_that_are_signs_of_a_run_make_a_folder_without_state_an_orphan() -> None:
-    workspace = Simulated()
+    workspace = SimulatedWorkspace()
     workspace.put("plan.md", PLAN)
 
-    assert loaded(folder_runs(workspace)).trouble is not None
-    assert loaded(folder_runs(workspace, signs={"task.md"})).trouble is None
+    assert load_run(open_folder_runs(workspace)).trouble is not None
+    assert load_run(open_folder_runs(workspace, signs={"task.md"})).trouble is None
     workspace.put("task.md", PLANNED)
-    assert loaded(folder_runs(workspace, signs={"task.md"})).trouble is not None
+    assert load_run(open_folder_runs(workspace, signs={"task.md"})).trouble is not None
 
 
 @pytest.mark.parametrize("path", ["state.json", ".handrail/head.json", ".handrail"])
 def test_a_turn_cannot_write_the_files_of_the_store(path: str) -> None:
-    _, runs = begun_folder()
+    _, runs = create_simulated_folder()
 
     with pytest.raises(UnsafePath, match="the store's own"):
-        runs.commit(turn_to(loaded(runs), "EDITING", (final(path, None, b""),)))
+        runs.commit(build_turn(load_run(runs), "EDITING", (build_final(path, None, b""),)))
 
 
 def test_a_turn_cannot_write_one_file_twice() -> None:
-    _, runs = begun_folder()
-    twice = (final("plan.md", PLAN, b"1"), final("plan.md", PLAN, b"2"))
+    _, runs = create_simulated_folder()
+    twice = (build_final("plan.md", PLAN, b"1"), build_final("plan.md", PLAN, b"2"))
 
     with pytest.raises(UnsafePath, match="written twice"):
-        runs.commit(turn_to(loaded(runs), "EDITING", twice))
+        runs.commit(build_turn(load_run(runs), "EDITING", twice))

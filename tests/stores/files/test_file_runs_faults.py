@@ -16,16 +16,16 @@ from helpers.run_folders import (
     ORIGIN,
     RUN,
     STATES,
-    begin,
-    begun_folder,
-    chained,
-    folder_runs,
-    judged,
-    loaded,
-    take,
-    turn_to,
+    begin_folder,
+    build_turn,
+    check_chain,
+    create_simulated_folder,
+    judge_folder,
+    load_run,
+    open_folder_runs,
+    take_turn_to,
 )
-from helpers.simulated_disk import Simulated
+from helpers.simulated_disk import SimulatedWorkspace
 
 JOURNAL = ".handrail/history.jsonl"
 
@@ -44,9 +44,9 @@ class Full:
 
 
 def _writes() -> int:
-    workspace, _ = begun_folder()
+    workspace, _ = create_simulated_folder()
     workspace.before = full = Full(0)
-    assert take(folder_runs(workspace), "DRAFTING", A2)
+    assert take_turn_to(open_folder_runs(workspace), "DRAFTING", A2)
     return full.count
 
 
@@ -55,28 +55,31 @@ def test_a_disk_simulated_as_full_from_any_write_on_loses_nothing_and_works_once
 ) -> None:
     found = []
     for at in range(1, _writes() + 1):
-        workspace = Simulated()
-        runs = begin(workspace)
+        workspace = SimulatedWorkspace()
+        runs = begin_folder(workspace)
         workspace.before = Full(at)
         with pytest.raises(DiskFull) as raised:
-            take(runs, "DRAFTING", A2)
+            take_turn_to(runs, "DRAFTING", A2)
         assert "free some room" in raised.value.repair
         saved = "the turn is saved" in raised.value.message
-        assert loaded(runs).revision == (2 if saved else 1)
+        assert load_run(runs).revision == (2 if saved else 1)
 
         workspace.before = Full(0)
         with runs.hold_lock("", 0):
-            found.append(judged(runs, workspace.tree(), workspace.everything()[JOURNAL]))
+            found.append(judge_folder(runs, workspace.tree(), workspace.everything()[JOURNAL]))
         assert found[-1] == ("after" if saved else "before")
-        assert saved or take(runs, "DRAFTING", A2)
-        assert judged(runs, workspace.tree(), workspace.everything()[JOURNAL]) == "after"
+        assert saved or take_turn_to(runs, "DRAFTING", A2)
+        assert judge_folder(runs, workspace.tree(), workspace.everything()[JOURNAL]) == "after"
 
     record_property("points", len(found))
     assert set(found) == {"before", "after"}
 
 
 def test_who_cannot_have_the_lock_in_time_is_told_to_try_again(tmp_path: Path) -> None:
-    first, second = folder_runs(DiskWorkspace(tmp_path)), folder_runs(DiskWorkspace(tmp_path), seconds=0.01)
+    first, second = (
+        open_folder_runs(DiskWorkspace(tmp_path)),
+        open_folder_runs(DiskWorkspace(tmp_path), seconds=0.01),
+    )
 
     with (
         first.hold_lock("", 0),
@@ -91,12 +94,12 @@ def test_who_cannot_have_the_lock_in_time_is_told_to_try_again(tmp_path: Path) -
 
 
 def test_whoever_holds_the_folder_can_note_and_renew_meanwhile(tmp_path: Path) -> None:
-    runs = folder_runs(DiskWorkspace(tmp_path), seconds=0.01)
+    runs = open_folder_runs(DiskWorkspace(tmp_path), seconds=0.01)
     with runs.hold_lock("", 0):
-        turn = turn_to(loaded(runs), "EDITING")
+        turn = build_turn(load_run(runs), "EDITING")
         runs.note("", turn.at, turn.entries)
         assert runs.commit(turn)
-        assert runs.renew_tokens(loaded(runs), {}, turn.at, turn.entries)
+        assert runs.renew_tokens(load_run(runs), {}, turn.at, turn.entries)
 
     assert [written.revision for written in runs.entries(RUN)] == [0, 1, 0]
 
@@ -111,15 +114,15 @@ class Unchecked(FileRuns):
 class Second:
     """Another process, which takes the same turn before the k-th change of the first."""
 
-    def __init__(self, workspace: Simulated, at: int) -> None:
-        self.runs = folder_runs(workspace)
+    def __init__(self, workspace: SimulatedWorkspace, at: int) -> None:
+        self.runs = open_folder_runs(workspace)
         self.at, self.count, self.accepted, self.busy = at, 0, 0, 0
 
     def __call__(self, _: str) -> None:
         self.count += 1
         if self.count == self.at:
             try:
-                self.accepted += self.runs.commit(turn_to(loaded(self.runs), "DRAFTING"))
+                self.accepted += self.runs.commit(build_turn(load_run(self.runs), "DRAFTING"))
             except Busy:
                 self.busy += 1
 
@@ -135,16 +138,16 @@ def _two_at_once(careless: str) -> tuple[list[str], int]:
 
 
 def _interrupted(careless: str, at: int, wrong: list[str]) -> Second:
-    workspace, _ = begun_folder()
+    workspace, _ = create_simulated_folder()
     workspace.careless = careless
-    runs = folder_runs(workspace)
-    stored = loaded(runs)
+    runs = open_folder_runs(workspace)
+    stored = load_run(runs)
     workspace.before = second = Second(workspace, at)
     try:
-        accepted = runs.commit(turn_to(stored, "DRAFTING")) + second.accepted
+        accepted = runs.commit(build_turn(stored, "DRAFTING")) + second.accepted
         workspace.before = lambda _: None
         with runs.hold_lock("", 0):
-            turns = chained(workspace.everything()[JOURNAL])
+            turns = check_chain(workspace.everything()[JOURNAL])
     except (AssertionError, Missing) as torn:
         wrong.append(f"interrupted before change {at}: {torn}")
         return second
@@ -173,9 +176,9 @@ def test_a_workspace_that_does_not_lock_is_caught() -> None:
 def test_of_two_turns_from_one_revision_only_the_first_is_saved_or_it_is_caught(
     kind: type[FileRuns], accepted: list[bool], turns: list[int]
 ) -> None:
-    workspace, _ = begun_folder()
+    workspace, _ = create_simulated_folder()
     runs = kind(workspace, StateFile(), IDLE, ORIGIN, STATES)
-    stored = loaded(runs)
+    stored = load_run(runs)
 
-    assert [runs.commit(turn_to(stored, state)) for state in ("DRAFTING", "EDITING")] == accepted
-    assert chained(workspace.everything()[JOURNAL]) == turns
+    assert [runs.commit(build_turn(stored, state)) for state in ("DRAFTING", "EDITING")] == accepted
+    assert check_chain(workspace.everything()[JOURNAL]) == turns

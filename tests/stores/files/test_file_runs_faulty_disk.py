@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from helpers.crash import Record
-from helpers.store_programs import broken_folder
+from helpers.store_programs import break_project_disk
 
 pytestmark = pytest.mark.unmeasured
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.unmeasured
 def test_every_call_that_fails_is_told_and_the_turn_can_be_taken_after_it(
     tmp_path: Path, record_property: Record, what: str, told: set[str]
 ) -> None:
-    found = broken_folder(what, tmp_path)
+    found = break_project_disk(what, tmp_path)
 
     assert found["wrong"] == []
     assert set(found["told"]) == told

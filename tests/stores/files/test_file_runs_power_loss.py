@@ -12,13 +12,13 @@ from helpers.run_folders import (
     AFTER,
     BEFORE,
     STATE_BEFORE,
-    begun_folder,
-    folder_runs,
-    judged,
-    loaded,
-    take,
+    create_simulated_folder,
+    judge_folder,
+    load_run,
+    open_folder_runs,
+    take_turn_to,
 )
-from helpers.simulated_disk import PowerLoss, Simulated
+from helpers.simulated_disk import PowerLoss, SimulatedWorkspace
 
 pytestmark = pytest.mark.unmeasured
 JOURNAL = ".handrail/history.jsonl"
@@ -40,25 +40,25 @@ class Switch:
 def _effects() -> int:
     workspace = begun("")
     workspace.before = switch = Switch()
-    assert take(folder_runs(workspace), "DRAFTING", A2)
+    assert take_turn_to(open_folder_runs(workspace), "DRAFTING", A2)
     assert workspace.tree() == AFTER
     return switch.count
 
 
-def begun(careless: str) -> Simulated:
-    workspace, _ = begun_folder()
+def begun(careless: str) -> SimulatedWorkspace:
+    workspace, _ = create_simulated_folder()
     workspace = workspace.copy()
     workspace.careless = careless
     assert workspace.tree() == BEFORE
     return workspace
 
 
-def _cut(careless: str, at: int) -> tuple[Simulated, bool]:
+def _cut(careless: str, at: int) -> tuple[SimulatedWorkspace, bool]:
     """The workspace when the power went before the k-th change, and whether the turn was acknowledged."""
     workspace = begun(careless)
     workspace.before = Switch(at)
     try:
-        acknowledged = take(folder_runs(workspace), "DRAFTING", A2)
+        acknowledged = take_turn_to(open_folder_runs(workspace), "DRAFTING", A2)
     except PowerLoss:
         return workspace, False
     return workspace, acknowledged
@@ -67,7 +67,7 @@ def _cut(careless: str, at: int) -> tuple[Simulated, bool]:
 _KNOWN: Final[dict[frozenset[tuple[str, int | bytes]], str]] = {}
 
 
-def _recovered(image: Simulated) -> str:
+def _recovered(image: SimulatedWorkspace) -> str:
     """How an image is after its recovery; most are the same as an earlier one."""
     there = frozenset((path, image.bytes_now.get(n, n)) for path, n in image.names_now.items())
     if there not in _KNOWN:
@@ -75,11 +75,11 @@ def _recovered(image: Simulated) -> str:
     return _KNOWN[there]
 
 
-def _recover(image: Simulated) -> str:
-    runs = folder_runs(image)
+def _recover(image: SimulatedWorkspace) -> str:
+    runs = open_folder_runs(image)
     on_paper = runs.load("")
     with runs.hold_lock("", 0):
-        found = judged(runs, image.tree(), image.everything().get(JOURNAL, b""))
+        found = judge_folder(runs, image.tree(), image.everything().get(JOURNAL, b""))
     return found if runs.load("") == on_paper else f"reading said {on_paper}, recovery did otherwise"
 
 
@@ -135,16 +135,16 @@ def test_the_first_turn_of_a_folder_survives_a_power_loss_whole_or_not_at_all(
     wrong, images, at, acknowledged = [], 0, 0, False
     while not acknowledged:
         at += 1
-        workspace = Simulated(Switch(at))
+        workspace = SimulatedWorkspace(Switch(at))
         try:
-            acknowledged = take(folder_runs(workspace), "EXECUTED")
+            acknowledged = take_turn_to(open_folder_runs(workspace), "EXECUTED")
         except PowerLoss:
             acknowledged = False
         for image in workspace.images():
             images += 1
-            runs = folder_runs(image)
+            runs = open_folder_runs(image)
             with runs.hold_lock("", 0):
-                found = (loaded(runs).revision, loaded(runs).trouble, image.tree().get("state.json"))
+                found = (load_run(runs).revision, load_run(runs).trouble, image.tree().get("state.json"))
             if found not in [(1, None, STATE_BEFORE)] + [(0, None, None)] * (not acknowledged):
                 wrong.append(f"power lost before change {at}: {found}")
 
@@ -161,7 +161,7 @@ def test_a_workspace_that_confirms_nothing_is_caught(careless: str) -> None:
     assert wrong != []
 
 
-class Forgetful(Simulated):
+class Forgetful(SimulatedWorkspace):
     """Leaves out one confirmation, of a file or of the names in a folder, of all that a turn asks for."""
 
     forgets = 0
@@ -190,7 +190,7 @@ def _forgotten(number: int) -> tuple[bool, int]:
         workspace.forgets = number
         acknowledged = False
         with suppress(PowerLoss):
-            acknowledged = take(folder_runs(workspace), "DRAFTING", A2)
+            acknowledged = take_turn_to(open_folder_runs(workspace), "DRAFTING", A2)
         good = {"after"} if acknowledged else {"before", "after"}
         if any(_recovered(image) not in good for image in workspace.images()):
             return True, workspace.asked

@@ -9,8 +9,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from handrail.runtime.records import ChangedContent
-from helpers.run_folders import chained, final, folder_runs, loaded, turn_to
-from helpers.simulated_disk import PowerLoss, Simulated, Stop
+from helpers.run_folders import build_final, build_turn, check_chain, load_run, open_folder_runs
+from helpers.simulated_disk import PowerLoss, SimulatedWorkspace, StopAtChange
 
 pytestmark = pytest.mark.unmeasured
 STATES = ("EDITING", "DRAFTING", "EXECUTED")
@@ -69,34 +69,34 @@ class Model:
         return Model(act.state, self.revision + 1, {path: d for path, d in files.items() if d is not None})
 
 
-def seen(workspace: Simulated) -> Model:
+def seen(workspace: SimulatedWorkspace) -> Model:
     """What is there once it is recovered; reading told the same before."""
-    runs = folder_runs(workspace, signs=())
-    on_paper = loaded(runs)
+    runs = open_folder_runs(workspace, signs=())
+    on_paper = load_run(runs)
     with runs.hold_lock("", 0):
-        stored = loaded(runs)
+        stored = load_run(runs)
     assert stored == on_paper
     assert stored.trouble is None
     tree = workspace.tree()
     document = json.loads(tree.pop("state.json", b'{"current_state": ""}'))
     assert [step.state for step in stored.run.open] == [document["current_state"]] * bool(stored.run.open)
-    assert chained(workspace.everything().get(".handrail/history.jsonl", b"")) == [
+    assert check_chain(workspace.everything().get(".handrail/history.jsonl", b"")) == [
         *range(1, stored.revision + 1)
     ]
     return Model(document["current_state"], stored.revision, tree)
 
 
-def finals(workspace: Simulated, act: Take) -> tuple[ChangedContent, ...]:
-    return tuple(final(path, workspace.read(path), data) for path, data in act.files.items())
+def finals(workspace: SimulatedWorkspace, act: Take) -> tuple[ChangedContent, ...]:
+    return tuple(build_final(path, workspace.read(path), data) for path, data in act.files.items())
 
 
-def taken(workspace: Simulated, model: Model, act: Take) -> tuple[Simulated, Model]:
+def taken(workspace: SimulatedWorkspace, model: Model, act: Take) -> tuple[SimulatedWorkspace, Model]:
     """The workspace and the model after a turn, whole or cut short."""
-    workspace.before = Stop(act.cut)
-    runs = folder_runs(workspace, signs=())
+    workspace.before = StopAtChange(act.cut)
+    runs = open_folder_runs(workspace, signs=())
     try:
         with runs.hold_lock("", 0):
-            assert runs.commit(turn_to(loaded(runs), act.state, finals(workspace, act)))
+            assert runs.commit(build_turn(load_run(runs), act.state, finals(workspace, act)))
     except PowerLoss:
         images = list(workspace.images()) if act.power else [workspace.copy()]
         workspace = images[act.power % len(images)]
@@ -104,14 +104,14 @@ def taken(workspace: Simulated, model: Model, act: Take) -> tuple[Simulated, Mod
         assert found in (model, model.after(act))
         event("cut: " + ("taken" if found == model.after(act) else "not taken"))
         return workspace, found
-    workspace.before = Stop(0)
+    workspace.before = StopAtChange(0)
     spent = runs.find_recorded_call("", model.revision)
     assert spent is not None
     assert spent.reply == f"reply {model.revision} to {act.state}".encode()
     return workspace, model.after(act)
 
 
-def edited(workspace: Simulated, model: Model, act: EditState | EditFile) -> Model:
+def edited(workspace: SimulatedWorkspace, model: Model, act: EditState | EditFile) -> Model:
     if isinstance(act, EditFile):
         workspace.put(act.path, act.data)
         return Model(model.state, model.revision, {**model.files, act.path: act.data})
@@ -123,7 +123,7 @@ def edited(workspace: Simulated, model: Model, act: EditState | EditFile) -> Mod
 @settings(max_examples=300)
 @given(st.lists(ACTS, max_size=8))
 def test_whatever_happens_the_folder_is_as_the_model_says(acts: list[Act]) -> None:
-    workspace, model = Simulated(), Model()
+    workspace, model = SimulatedWorkspace(), Model()
     for act in acts:
         if isinstance(act, Take):
             workspace, model = taken(workspace, model, act)

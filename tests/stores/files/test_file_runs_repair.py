@@ -21,21 +21,21 @@ from helpers.run_folders import (
     RESULTS,
     RUN,
     STATE_BEFORE,
-    begun_folder,
-    chained,
-    folder_runs,
-    loaded,
-    stopped_folder,
-    take,
-    trouble_of,
+    check_chain,
+    create_simulated_folder,
+    create_stopped_folder,
+    get_trouble,
+    load_run,
+    open_folder_runs,
+    take_turn_to,
 )
-from helpers.simulated_disk import LINK, PowerLoss, Simulated, Stop
+from helpers.simulated_disk import LINK, PowerLoss, SimulatedWorkspace, StopAtChange
 
 KEPT = ".handrail/quarantine/state.json"
 MARK = ".handrail/trouble.json"
 
 
-def state(workspace: Simulated) -> dict[str, object]:
+def state(workspace: SimulatedWorkspace) -> dict[str, object]:
     document = json.loads(workspace.tree()["state.json"])
     assert isinstance(document, dict)
     return document
@@ -46,7 +46,7 @@ def kinds(runs: FileRuns) -> list[str]:
 
 
 def test_a_state_is_adopted_for_what_is_there_and_the_old_bytes_are_kept() -> None:
-    workspace, runs = begun_folder()
+    workspace, runs = create_simulated_folder()
     workspace.put("state.json", b"{ damaged")
 
     stored = runs.repair(AT, adopt="EDITING")
@@ -67,15 +67,15 @@ def test_a_state_is_adopted_for_what_is_there_and_the_old_bytes_are_kept() -> No
         ],
     }
     assert kinds(runs) == [EntryKind.STEP_STARTED, EntryKind.STATE_REPAIRED]
-    assert chained(workspace.everything()[".handrail/history.jsonl"]) == [1, 2]
-    assert take(runs, "DRAFTING", A2)
+    assert check_chain(workspace.everything()[".handrail/history.jsonl"]) == [1, 2]
+    assert take_turn_to(runs, "DRAFTING", A2)
 
 
 def test_adopting_over_a_good_state_file_keeps_its_variables_its_other_keys_and_its_bytes() -> None:
-    workspace, _ = begun_folder()
+    workspace, _ = create_simulated_folder()
     by_hand = b'{"owner": "me", "current_state": "DRAFTING", "context": {"back": "EDITING"}}'
     workspace.put("state.json", by_hand)
-    runs = folder_runs(workspace)
+    runs = open_folder_runs(workspace)
 
     stored = runs.repair(AT, adopt="EXECUTED")
 
@@ -86,22 +86,22 @@ def test_adopting_over_a_good_state_file_keeps_its_variables_its_other_keys_and_
 
 
 def test_a_repair_opens_the_steps_that_were_not_open_until_then() -> None:
-    _, runs = begun_folder()
+    _, runs = create_simulated_folder()
     later = AT + timedelta(hours=1)
-    assert loaded(runs).opened == {1: AT}
+    assert load_run(runs).opened == {1: AT}
 
     assert runs.repair(later, adopt="EXECUTED").opened == {1: AT}
     assert runs.repair(later, adopt="EDITING").opened == {2: later}
     assert runs.repair(later + timedelta(hours=1), restore=1).opened == {1: later + timedelta(hours=1)}
-    assert loaded(runs).origin.metadata == {"left": 0}
+    assert load_run(runs).origin.metadata == {"left": 0}
 
 
 def test_a_turn_is_restored_with_its_document_and_its_run() -> None:
-    workspace, runs = begun_folder()
-    first = loaded(runs).run
+    workspace, runs = create_simulated_folder()
+    first = load_run(runs).run
     runs.note(RUN, AT, ())
-    assert take(runs, "DRAFTING")
-    assert take(runs, "EDITING", note="on the way")
+    assert take_turn_to(runs, "DRAFTING")
+    assert take_turn_to(runs, "EDITING", note="on the way")
     last = workspace.tree()["state.json"]
 
     stored = runs.repair(AT, restore=1)
@@ -115,11 +115,11 @@ def test_a_turn_is_restored_with_its_document_and_its_run() -> None:
 
 
 def test_what_a_person_edited_between_turns_is_restored_too() -> None:
-    workspace, runs = begun_folder()
+    workspace, runs = create_simulated_folder()
     workspace.put("state.json", b'{"z": 1, "history": [{"by": "hand"}], "current_state": "EDITING", "a": 2}')
-    assert take(runs, "DRAFTING")
+    assert take_turn_to(runs, "DRAFTING")
     document = workspace.tree()["state.json"]
-    assert take(runs, "EDITING")
+    assert take_turn_to(runs, "EDITING")
 
     runs.repair(AT, restore=2)
 
@@ -127,30 +127,30 @@ def test_what_a_person_edited_between_turns_is_restored_too() -> None:
     assert list(state(workspace)) == ["z", "history", "current_state", "a"]
 
 
-def without_staged_bytes() -> Simulated:
+def without_staged_bytes() -> SimulatedWorkspace:
     """A folder with an unfinished turn, for which some of the bytes are gone."""
-    workspace = stopped_folder("mkdir tasks")
+    workspace = create_stopped_folder("mkdir tasks")
     workspace.remove(".handrail/stage/2-3")
     return workspace
 
 
-def with_damaged_state() -> Simulated:
-    workspace, _ = begun_folder()
+def with_damaged_state() -> SimulatedWorkspace:
+    workspace, _ = create_simulated_folder()
     workspace.put("state.json", b"{ damaged")
     return workspace
 
 
 def test_a_repair_ends_a_trouble_that_nothing_else_ends() -> None:
     workspace = without_staged_bytes()
-    runs = folder_runs(workspace)
-    assert trouble_of(runs).code == TroubleCode.DIVERGED
+    runs = open_folder_runs(workspace)
+    assert get_trouble(runs).code == TroubleCode.DIVERGED
 
     stored = runs.repair(AT, restore=1)
 
     assert (stored.trouble, stored.revision) == (None, 2)
     assert workspace.tree() == BEFORE
     assert workspace.names(".handrail/quarantine") == ("2-0", "2-1", "2-4", "intent.json", "state.json")
-    assert take(runs, "DRAFTING", A2)
+    assert take_turn_to(runs, "DRAFTING", A2)
 
 
 @pytest.mark.parametrize(
@@ -161,20 +161,20 @@ def test_a_repair_ends_a_trouble_that_nothing_else_ends() -> None:
     ],
 )
 def test_a_repair_killed_anywhere_has_happened_or_not(
-    made: Callable[[], Simulated], code: str, kept: set[bytes], record_property: Record
+    made: Callable[[], SimulatedWorkspace], code: str, kept: set[bytes], record_property: Record
 ) -> None:
     found, at, repaired = [], 0, False
     while not repaired:
         at += 1
         workspace = made()
-        workspace.before = Stop(at)
+        workspace.before = StopAtChange(at)
         try:
-            repaired = folder_runs(workspace).repair(AT, adopt="EDITING").revision == 2
+            repaired = open_folder_runs(workspace).repair(AT, adopt="EDITING").revision == 2
         except PowerLoss:
             after = workspace.copy()
-            runs = folder_runs(after)
+            runs = open_folder_runs(after)
             with runs.hold_lock("", 0):
-                stored = loaded(runs)
+                stored = load_run(runs)
             assert kept <= set(after.everything().values())
             found.append((stored.revision, stored.trouble.code if stored.trouble else ""))
 
@@ -185,11 +185,11 @@ def test_a_repair_killed_anywhere_has_happened_or_not(
 
 
 def test_a_state_that_the_workflow_does_not_have_cannot_be_adopted() -> None:
-    workspace, _ = begun_folder()
+    workspace, _ = create_simulated_folder()
     everything = workspace.everything()
 
     with pytest.raises(Unreadable, match="no state 'ELSEWHERE'") as raised:
-        folder_runs(workspace).repair(AT, adopt="ELSEWHERE")
+        open_folder_runs(workspace).repair(AT, adopt="ELSEWHERE")
 
     assert raised.value.repair == "name one of DRAFTING, EDITING, EXECUTED, OVER"
     assert workspace.everything() == everything
@@ -197,28 +197,28 @@ def test_a_state_that_the_workflow_does_not_have_cannot_be_adopted() -> None:
 
 def test_a_turn_that_the_history_does_not_have_cannot_be_restored() -> None:
     with pytest.raises(Unreadable, match="no turn 7") as raised:
-        begun_folder()[1].repair(AT, restore=7)
+        create_simulated_folder()[1].repair(AT, restore=7)
     assert raised.value.repair == "name one that it has (1)"
 
     with pytest.raises(Unreadable) as raised:
-        folder_runs(Simulated()).repair(AT, restore=7)
+        open_folder_runs(SimulatedWorkspace()).repair(AT, restore=7)
     assert raised.value.repair == "name one that it has (none: adopt a state instead)"
 
 
 def test_a_link_in_place_of_the_state_file_must_be_removed_by_the_person() -> None:
-    workspace, _ = begun_folder()
+    workspace, _ = create_simulated_folder()
     workspace.remove("state.json")
     workspace.put_odd("state.json", LINK)
 
     with pytest.raises(UnsafePath, match=r"state\.json"):
-        folder_runs(workspace).repair(AT, adopt="EDITING")
+        open_folder_runs(workspace).repair(AT, adopt="EDITING")
 
 
 def test_a_folder_that_never_had_a_state_file_can_be_given_one() -> None:
-    workspace = Simulated()
+    workspace = SimulatedWorkspace()
     for path, data in FILES_BEFORE.items():
         workspace.put(path, data)
-    runs = folder_runs(workspace)
+    runs = open_folder_runs(workspace)
 
     assert runs.repair(AT, adopt="EXECUTED").revision == 1
-    assert take(runs, "DRAFTING", A2)
+    assert take_turn_to(runs, "DRAFTING", A2)

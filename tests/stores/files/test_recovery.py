@@ -19,17 +19,17 @@ from helpers.run_folders import (
     ORIGIN,
     PLANNED,
     RUN,
-    begun_folder,
-    chained,
-    folder_runs,
-    judged,
-    loaded,
-    stopped_folder,
-    take,
-    trouble_of,
-    turn_to,
+    build_turn,
+    check_chain,
+    create_simulated_folder,
+    create_stopped_folder,
+    get_trouble,
+    judge_folder,
+    load_run,
+    open_folder_runs,
+    take_turn_to,
 )
-from helpers.simulated_disk import Simulated
+from helpers.simulated_disk import SimulatedWorkspace
 
 HEAD, INTENT = ".handrail/head.json", ".handrail/intent.json"
 HISTORY, QUARANTINE = ".handrail/history.jsonl", ".handrail/quarantine"
@@ -39,31 +39,31 @@ WAYS_OUT = (
 )
 
 
-def committed() -> Simulated:
+def committed() -> SimulatedWorkspace:
     """A folder whose process died right behind the commit point of the turn A2."""
-    return stopped_folder("mkdir tasks")
+    return create_stopped_folder("mkdir tasks")
 
 
-def recovered(workspace: Simulated) -> FileRuns:
-    runs = folder_runs(workspace)
-    on_paper = loaded(runs)
+def recovered(workspace: SimulatedWorkspace) -> FileRuns:
+    runs = open_folder_runs(workspace)
+    on_paper = load_run(runs)
     with runs.hold_lock("", 0):
-        assert loaded(runs) == on_paper
+        assert load_run(runs) == on_paper
     return runs
 
 
-def journal(workspace: Simulated) -> bytes:
+def journal(workspace: SimulatedWorkspace) -> bytes:
     return workspace.everything()[HISTORY]
 
 
 @requirement("spells:persist.recover")
 def test_before_the_commit_point_the_turn_never_happened_and_its_litter_is_removed() -> None:
-    workspace = stopped_folder("rename .handrail/intent.json.tmp .handrail/intent.json")
+    workspace = create_stopped_folder("rename .handrail/intent.json.tmp .handrail/intent.json")
     assert workspace.names(".handrail/stage") == ("2-0", "2-1", "2-3", "2-4")
 
     runs = recovered(workspace)
 
-    assert judged(runs, workspace.tree(), journal(workspace)) == "before"
+    assert judge_folder(runs, workspace.tree(), journal(workspace)) == "before"
     assert workspace.names(".handrail/stage") == ()
     assert workspace.names(".handrail") == (".gitignore", "head.json", "history.jsonl", "stage")
 
@@ -75,7 +75,7 @@ def test_behind_the_commit_point_the_turn_is_finished_and_the_same_call_gets_its
 
     runs = recovered(workspace)
 
-    assert judged(runs, workspace.tree(), journal(workspace)) == "after"
+    assert judge_folder(runs, workspace.tree(), journal(workspace)) == "after"
     spent = runs.find_recorded_call(RUN, 1)
     assert spent is not None
     assert (spent.token, spent.reply) == ("token 1", b"reply 1 to DRAFTING")
@@ -84,10 +84,10 @@ def test_behind_the_commit_point_the_turn_is_finished_and_the_same_call_gets_its
 def test_whoever_reads_sees_an_unfinished_turn_as_taken_and_writes_nothing() -> None:
     workspace = committed()
     everything = workspace.everything()
-    runs = folder_runs(workspace)
+    runs = open_folder_runs(workspace)
 
-    assert loaded(runs).revision == 2
-    assert loaded(runs).run.open[0].state == "DRAFTING"
+    assert load_run(runs).revision == 2
+    assert load_run(runs).run.open[0].state == "DRAFTING"
     assert runs.find_recorded_call(RUN, 1) is not None
     assert [entry.revision for entry in runs.entries(RUN)] == [1, 2]
     assert workspace.everything() == everything
@@ -95,12 +95,12 @@ def test_whoever_reads_sees_an_unfinished_turn_as_taken_and_writes_nothing() -> 
 
 def test_a_note_after_a_crash_stands_behind_the_turn_that_was_unfinished() -> None:
     workspace = committed()
-    runs = folder_runs(workspace)
+    runs = open_folder_runs(workspace)
 
     runs.note(RUN, AT, (Entry(EntryKind.ERROR_OCCURRED),))
 
     assert [written.revision for written in runs.entries(RUN)] == [1, 2, 0]
-    assert judged(runs, workspace.tree(), journal(workspace)) == "after"
+    assert judge_folder(runs, workspace.tree(), journal(workspace)) == "after"
 
 
 @requirement("spells:persist.recover")
@@ -110,18 +110,18 @@ def test_a_state_file_that_is_missing_or_damaged_is_written_from_the_intent_and_
     damaged.put("state.json", b"{]")
 
     for workspace in (missing, damaged):
-        assert judged(recovered(workspace), workspace.tree(), journal(workspace)) == "after"
+        assert judge_folder(recovered(workspace), workspace.tree(), journal(workspace)) == "after"
     assert damaged.everything()[".handrail/conflict-2-state.json"] == b"{]"
 
 
 @requirement("spells:persist.recover")
 def test_a_turn_that_is_done_but_for_its_intent_is_only_tidied_up() -> None:
-    workspace = stopped_folder("unlink .handrail/intent.json")
+    workspace = create_stopped_folder("unlink .handrail/intent.json")
     workspace.put("plan.md", b"edited since")
 
     runs = recovered(workspace)
 
-    assert loaded(runs).revision == 2
+    assert load_run(runs).revision == 2
     assert workspace.tree() == {**AFTER, "plan.md": b"edited since"}
     assert INTENT not in workspace.everything()
 
@@ -129,15 +129,15 @@ def test_a_turn_that_is_done_but_for_its_intent_is_only_tidied_up() -> None:
 @requirement("spells:persist.recover")
 def test_an_intent_that_does_not_follow_the_last_turn_is_set_aside_and_a_person_asked() -> None:
     late = committed()
-    workspace, runs = begun_folder()
-    assert take(runs, "EDITING")
-    assert take(runs, "EDITING")
+    workspace, runs = create_simulated_folder()
+    assert take_turn_to(runs, "EDITING")
+    assert take_turn_to(runs, "EDITING")
     before = workspace.tree()
     intent = late.everything()[INTENT]
     workspace.put(INTENT, intent)
     workspace.put(".handrail/stage/2-0", PLANNED)
 
-    trouble = trouble_of(recovered(workspace))
+    trouble = get_trouble(recovered(workspace))
 
     assert trouble.code == TroubleCode.DIVERGED
     assert "files were put back" in trouble.message
@@ -145,7 +145,7 @@ def test_an_intent_that_does_not_follow_the_last_turn_is_set_aside_and_a_person_
     assert workspace.tree() == before
     assert workspace.everything()[f"{QUARANTINE}/intent.json"] == intent
     assert workspace.everything()[f"{QUARANTINE}/2-0"] == PLANNED
-    assert trouble_of(recovered(workspace)) == trouble
+    assert get_trouble(recovered(workspace)) == trouble
 
 
 @requirement("spells:persist.recover")
@@ -154,7 +154,7 @@ def test_a_damaged_intent_is_set_aside_and_the_state_kept() -> None:
     torn = workspace.everything()[INTENT][:-9]
     workspace.put(INTENT, torn)
 
-    trouble = trouble_of(recovered(workspace))
+    trouble = get_trouble(recovered(workspace))
 
     assert (trouble.code, trouble.repair) == (TroubleCode.DIVERGED, WAYS_OUT)
     assert workspace.tree() == BEFORE
@@ -169,31 +169,31 @@ def test_if_staged_bytes_are_gone_nothing_is_overwritten_or_saved_and_a_person_a
 
     runs = recovered(workspace)
 
-    trouble = trouble_of(runs)
+    trouble = get_trouble(runs)
     assert (trouble.code, trouble.repair) == (TroubleCode.DIVERGED, WAYS_OUT)
     with pytest.raises(Unreadable, match="the bytes staged in") as raised:
-        runs.commit(turn_to(loaded(runs), "EDITING"))
+        runs.commit(build_turn(load_run(runs), "EDITING"))
     assert raised.value.repair == WAYS_OUT
     assert workspace.tree() == BEFORE
     assert workspace.names(".handrail/stage") == ("2-0", "2-1", "2-4")
 
 
 def test_a_damaged_head_is_set_aside_and_the_run_goes_on_from_its_history() -> None:
-    workspace, _ = begun_folder()
+    workspace, _ = create_simulated_folder()
     torn = workspace.everything()[HEAD].replace(b"EXECUTED", b"EXECUTES")
     workspace.put(HEAD, torn)
 
     runs = recovered(workspace)
 
-    stored = loaded(runs)
+    stored = load_run(runs)
     assert (stored.revision, stored.run.open[0].state, stored.trouble) == (1, "EXECUTED", None)
     assert "goes on from the history" in stored.adopted
     assert workspace.everything()[f"{QUARANTINE}/head.json"] == torn
     assert (stored.started, stored.opened, stored.origin) == (None, {}, ORIGIN)
-    assert take(runs, "DRAFTING", A2)
-    assert (workspace.tree(), chained(journal(workspace))) == (AFTER, [1, 2])
+    assert take_turn_to(runs, "DRAFTING", A2)
+    assert (workspace.tree(), check_chain(journal(workspace))) == (AFTER, [1, 2])
     later = AT + timedelta(seconds=1)
-    assert (loaded(runs).started, loaded(runs).opened) == (later, {2: later})
+    assert (load_run(runs).started, load_run(runs).opened) == (later, {2: later})
     assert [str(written.entry.kind) for written in runs.entries(RUN)] == [
         EntryKind.STEP_STARTED,
         EntryKind.STATE_REPAIRED,
@@ -205,15 +205,15 @@ def test_a_damaged_head_under_an_unfinished_turn_does_not_stop_the_turn() -> Non
     workspace = committed()
     workspace.put(HEAD, b"")
 
-    assert judged(recovered(workspace), workspace.tree(), journal(workspace)) == "after"
+    assert judge_folder(recovered(workspace), workspace.tree(), journal(workspace)) == "after"
     assert workspace.everything()[f"{QUARANTINE}/head.json"] == b""
 
 
 def test_a_turn_whose_line_is_written_and_whose_head_is_gone_is_finished_once() -> None:
-    workspace = stopped_folder("open .handrail/head.json.tmp")
+    workspace = create_stopped_folder("open .handrail/head.json.tmp")
     workspace.remove(HEAD)
 
-    assert judged(recovered(workspace), workspace.tree(), journal(workspace)) == "after"
+    assert judge_folder(recovered(workspace), workspace.tree(), journal(workspace)) == "after"
 
 
 @requirement("spells:persist.recover")
@@ -222,18 +222,18 @@ def test_where_a_newer_program_was_the_run_can_be_read_and_nothing_is_written(pa
     workspace = committed()
     workspace.put(path, newer(workspace.everything()[path]))
     everything = workspace.everything()
-    runs = folder_runs(workspace)
+    runs = open_folder_runs(workspace)
 
-    stored, trouble = loaded(runs), trouble_of(runs)
+    stored, trouble = load_run(runs), get_trouble(runs)
 
     assert trouble.code == TroubleCode.NEWER
     with pytest.raises(NewerFormat, match="a newer Handrail") as raised, runs.hold_lock("", 0):
         pass
     assert raised.value.repair == trouble.repair
     with pytest.raises(NewerFormat):
-        runs.note(RUN, turn_to(stored, "EDITING").at, ())
+        runs.note(RUN, build_turn(stored, "EDITING").at, ())
     with pytest.raises(NewerFormat):
-        runs.commit(turn_to(stored, "EDITING"))
+        runs.commit(build_turn(stored, "EDITING"))
     assert workspace.everything() == everything
 
 
@@ -245,10 +245,10 @@ def newer(sealed: bytes) -> bytes:
 
 
 def test_a_trouble_that_cannot_be_read_is_a_trouble() -> None:
-    workspace, _ = begun_folder()
+    workspace, _ = create_simulated_folder()
     workspace.put(".handrail/trouble.json", b"{}")
 
-    trouble = trouble_of(recovered(workspace))
+    trouble = get_trouble(recovered(workspace))
 
     assert trouble.code == TroubleCode.DIVERGED
     assert "handrail repair --adopt" in trouble.repair

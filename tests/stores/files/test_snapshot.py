@@ -4,10 +4,10 @@ import pytest
 
 from handrail.runtime.errors import DiskFull, UnsafePath
 from handrail.stores.files.snapshot import Snapshot
-from helpers.simulated_disk import FOLDER, LINK, Simulated
+from helpers.simulated_disk import FOLDER, LINK, SimulatedWorkspace
 
 
-class Counting(Simulated):
+class Counting(SimulatedWorkspace):
     """Notes each file that is read and each folder that is listed."""
 
     def __init__(self) -> None:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from helpers.postgres import Server
+from helpers.postgres import PostgresServer
 
 
 @pytest.fixture
-def url(postgres: Server) -> Iterator[str]:
-    with postgres.lent() as found:
+def url(postgres: PostgresServer) -> Iterator[str]:
+    with postgres.lend_database() as found:
         yield found

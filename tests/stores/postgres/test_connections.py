@@ -20,10 +20,10 @@ from handrail.runtime.store_address import DatabaseUrl
 from handrail.stores.sql.postgres import connections
 from handrail.stores.sql.postgres import connections as pools
 from handrail.stores.sql.postgres.connections import Connection, Pool, pg_fault
-from helpers.postgres import Server, private
-from helpers.servers import until
-from helpers.sql_stores import postgresql
-from helpers.stores import begun
+from helpers.postgres import PostgresServer, run_private_server
+from helpers.servers import wait_until
+from helpers.sql_stores import open_postgresql
+from helpers.stores import build_first_turn
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def _backend(connection: Connection) -> int:
     return connection.info.backend_pid
 
 
-def _end(server: Server, backend: int) -> None:
+def _end(server: PostgresServer, backend: int) -> None:
     with psycopg.connect(server.url("postgres", "postgres"), autocommit=True) as admin:
         admin.execute("SELECT pg_terminate_backend(%s, 10000)", (backend,))
 
@@ -83,7 +83,9 @@ def test_who_waits_gets_the_connection_that_comes_back(url: str) -> None:
     assert found == [first]
 
 
-def test_a_connection_that_the_server_has_ended_is_given_to_nobody(pool: Pool, postgres: Server) -> None:
+def test_a_connection_that_the_server_has_ended_is_given_to_nobody(
+    pool: Pool, postgres: PostgresServer
+) -> None:
     with pool.borrow() as one, pool.borrow() as two:
         ended = {_backend(one), _backend(two)}
     for backend in ended:
@@ -100,7 +102,7 @@ def test_connections_that_nobody_needs_any_more_are_closed(url: str, monkeypatch
     with pool.borrow() as older, pool.borrow() as newer:
         pass
 
-    until(lambda: older.closed and newer.closed, "both are closed")
+    wait_until(lambda: older.closed and newer.closed, "both are closed")
     with pool.borrow() as another:
         assert another.execute("SELECT 1").fetchone() == (1,)
     pool.close()
@@ -118,8 +120,8 @@ def test_a_pool_that_is_closed_lends_nothing_and_leaves_no_thread(url: str) -> N
         pass
 
 
-def test_a_database_that_was_dropped_is_told_as_missing(postgres: Server) -> None:
-    url = postgres.fresh()
+def test_a_database_that_was_dropped_is_told_as_missing(postgres: PostgresServer) -> None:
+    url = postgres.create_database()
     pool = Pool(DatabaseUrl(url), 1, 0.2)
     with pool.borrow():
         pass
@@ -172,8 +174,8 @@ def test_a_process_with_many_open_files_has_connections_too(pool: Pool) -> None:
 
 
 def test_a_server_that_is_away_is_waited_for_and_then_named() -> None:
-    with private() as server:
-        url = server.fresh()
+    with run_private_server() as server:
+        url = server.create_database()
         impatient, patient = Pool(DatabaseUrl(url), 1, 0.2), Pool(DatabaseUrl(url), 1)
         with impatient.borrow(), patient.borrow():
             pass
@@ -194,14 +196,14 @@ def test_a_server_that_is_away_is_waited_for_and_then_named() -> None:
 
 
 def test_who_starts_a_run_does_not_wait_for_others_who_start_one_in_the_same_project(url: str) -> None:
-    runs = postgresql(url)
-    assert runs.commit(begun("00000000-0000-0000-0000-000000000001"))
+    runs = open_postgresql(url)
+    assert runs.commit(build_first_turn("00000000-0000-0000-0000-000000000001"))
     with psycopg.connect(url) as other:
         other.execute("UPDATE projects SET active_task_id = 'theirs'")
-        assert runs.commit(begun("00000000-0000-0000-0000-000000000002"))
+        assert runs.commit(build_first_turn("00000000-0000-0000-0000-000000000002"))
         other.commit()
         assert other.execute("SELECT active_task_id FROM projects").fetchone() == ("theirs",)
-    assert runs.commit(begun("00000000-0000-0000-0000-000000000003"))
+    assert runs.commit(build_first_turn("00000000-0000-0000-0000-000000000003"))
     found = runs.database.peek("SELECT active_task_id FROM projects", ())
     assert found == [("00000000-0000-0000-0000-000000000003",)]
 
@@ -233,13 +235,13 @@ def test_no_statement_and_no_lock_lasts_longer_than_it_may(
     url: str, setting: str, statement: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(connections._SETTINGS, setting, "50ms")  # noqa: SLF001 - as soon as a test can wait for
-    runs = postgresql(url)
-    assert runs.commit(begun())
+    runs = open_postgresql(url)
+    assert runs.commit(build_first_turn())
     with psycopg.connect(url) as other:
         other.execute("SELECT k FROM runs FOR UPDATE")
         with pytest.raises(Busy, match="did not come to it in time"):
             runs.database.peek(statement, ())
-    assert runs.load(begun().run.id) is not None
+    assert runs.load(build_first_turn().run.id) is not None
 
 
 def test_who_leaves_a_transaction_open_is_ended_by_the_server(
@@ -270,14 +272,14 @@ def test_who_leaves_a_transaction_open_is_ended_by_the_server(
     ],
 )
 def test_no_step_reply_or_run_is_there_twice_whoever_writes_it(url: str, twice: str) -> None:
-    assert postgresql(url).commit(begun())
+    assert open_postgresql(url).commit(build_first_turn())
 
     with psycopg.connect(url) as other, pytest.raises(errors.UniqueViolation):
         other.execute(twice.encode())
 
 
 def test_long_texts_are_compressed_with_lz4_where_the_server_can(url: str) -> None:
-    runs = postgresql(url)
-    assert runs.commit(begun(spent=RecordedCall("", "", b"said at some length, " * 200)))
+    runs = open_postgresql(url)
+    assert runs.commit(build_first_turn(spent=RecordedCall("", "", b"said at some length, " * 200)))
     method = "SELECT pg_column_compression(reply) FROM replies"
     assert runs.database.peek(method, ()) == [("lz4",)]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from handrail.runtime.store_address import DatabaseUrl
 from handrail.stores.sql.postgres.connections import Connection, NumberArray, TextArray, connect
-from helpers.postgres import ours
+from helpers.postgres import join_run_server
 
 TEXTS = st.lists(st.none() | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
 NUMBERS = st.lists(st.none() | st.integers(-(2**63), 2**63 - 1))
@@ -17,7 +17,7 @@ NUMBERS = st.lists(st.none() | st.integers(-(2**63), 2**63 - 1))
 
 @pytest.fixture(scope="module")
 def connection() -> Iterator[Connection]:
-    with connect(DatabaseUrl(ours().url("postgres"))) as connection:
+    with connect(DatabaseUrl(join_run_server().url("postgres"))) as connection:
         yield connection
 
 

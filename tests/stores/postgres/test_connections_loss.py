@@ -18,12 +18,12 @@ from handrail.stores.sql.maintenance import SqlMaintenance
 from handrail.stores.sql.postgres.connections import CONNECTION_WAIT_SECONDS, connect
 from handrail.stores.sql.postgres.database import PgDatabase
 from handrail.stores.sql.postgres.pg_runs import PgRuns
-from helpers.cleanup import kept
+from helpers.cleanup import close_later
 from helpers.crash import Record
-from helpers.postgres import Server
-from helpers.postgres_proxy import Proxy, Side, proxy
-from helpers.servers import until
-from helpers.turns import ENDLESS, ORIGIN, Desk, pinned
+from helpers.postgres import PostgresServer
+from helpers.postgres_proxy import Proxy, Side, run_proxy
+from helpers.servers import wait_until
+from helpers.turns import ENDLESS, ORIGIN, TurnHarness, load_pinned
 
 SIDES: Final[tuple[Side, Side]] = ("client", "server")
 IMPATIENT: Final = 0.02
@@ -34,8 +34,8 @@ ATTEMPTS: Final = 100
 
 
 @pytest.fixture
-def way(postgres: Server) -> Iterator[Proxy]:
-    with proxy(postgres) as made:
+def way(postgres: PostgresServer) -> Iterator[Proxy]:
+    with run_proxy(postgres) as made:
         yield made
 
 
@@ -44,24 +44,24 @@ class Bench:
 
     def __init__(self, way: Proxy, url: str) -> None:
         self.way, self.url = way, url
-        self.runs = PgRuns(kept(PgDatabase(DatabaseUrl(url))))
-        self.sure = Desk(self.runs)
+        self.runs = PgRuns(close_later(PgDatabase(DatabaseUrl(url))))
+        self.sure = TurnHarness(self.runs)
 
     @contextmanager
-    def desk(self, patience: float) -> Iterator[Desk]:
+    def desk(self, patience: float) -> Iterator[TurnHarness]:
         """A desk at a new process, whose first connection is made."""
         with closing(PgDatabase(DatabaseUrl(self.way.url(self.url)), patience=patience)) as database:
             database.check_reachable()
-            yield Desk(PgRuns(database), ids=self.sure.ids, clock=self.sure.clock)
+            yield TurnHarness(PgRuns(database), ids=self.sure.ids, clock=self.sure.clock)
 
     def starting(self) -> Call:
-        of = pinned(ENDLESS)
+        of = load_pinned(ENDLESS)
         assert of.workflow
         return Call(self.sure.ids.new_id(), Event("start"), new=NewRun(of.workflow, ORIGIN, of.definition))
 
     def moving(self) -> Call:
-        told = self.sure.start(pinned(ENDLESS))
-        return Call(told["run"], Event("go"), token=told["token"])
+        answer = self.sure.start(load_pinned(ENDLESS))
+        return Call(answer["run"], Event("go"), token=answer["token"])
 
 
 CALLS: Final[dict[str, tuple[Callable[[Bench], Call], int]]] = {
@@ -89,10 +89,10 @@ ENTERED: Final = {
 """What the turns of these calls enter."""
 
 
-def _tried(desk: Desk, call: Call) -> dict[str, Any] | None:
+def _tried(harness: TurnHarness, call: Call) -> dict[str, Any] | None:
     """What a call is answered with; None if the server was lost."""
     with suppress(NoServer):
-        return desk.call(call)
+        return harness.call(call)
     return None
 
 
@@ -110,20 +110,20 @@ def _at_every_message(bench: Bench, kind: str, side: Side, *, stays_away: bool) 
     made, revision = CALLS[kind]
     for point in count(1):
         call = made(bench)
-        with bench.desk(IMPATIENT if stays_away else CONNECTION_WAIT_SECONDS) as desk:
+        with bench.desk(IMPATIENT if stays_away else CONNECTION_WAIT_SECONDS) as harness:
             bench.way.arm(side, point, stays_away=stays_away)
-            told = _tried(desk, call)
-            assert told is None or (told["status"], told["revision"]) == ("ok", revision)
+            answer = _tried(harness, call)
+            assert answer is None or (answer["status"], answer["revision"]) == ("ok", revision)
             if not bench.way.broken:
-                assert told
+                assert answer
                 return
             bench.way.let_pass()
             if call.token or not bench.runs.load(call.run):
-                again = next(filter(None, (_tried(desk, call) for _ in range(ATTEMPTS))))
+                again = next(filter(None, (_tried(harness, call) for _ in range(ATTEMPTS))))
                 assert (again["status"], again["revision"]) == ("ok", revision)
-                assert told in (None, again)
+                assert answer in (None, again)
         _sound(bench, call, revision)
-        yield told is not None
+        yield answer is not None
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -175,11 +175,11 @@ def test_a_connection_that_is_lost_at_any_message_while_it_is_made_is_a_server_t
 
 
 def test_a_turn_whose_backend_is_ended_while_it_waits_for_the_run_is_saved_once(
-    url: str, postgres: Server
+    url: str, postgres: PostgresServer
 ) -> None:
-    desk, told = Desk(PgRuns(kept(PgDatabase(DatabaseUrl(url))))), list[dict[str, Any]]()
-    started = desk.start(pinned(ENDLESS))
-    moving = Thread(target=lambda: told.append(desk.send(started["run"], "go", started["token"])))
+    harness, answer = TurnHarness(PgRuns(close_later(PgDatabase(DatabaseUrl(url))))), list[dict[str, Any]]()
+    started = harness.start(load_pinned(ENDLESS))
+    moving = Thread(target=lambda: answer.append(harness.send(started["run"], "go", started["token"])))
     with (
         psycopg.connect(url) as other,
         psycopg.connect(postgres.url("postgres", "postgres"), autocommit=True) as admin,
@@ -192,14 +192,14 @@ def test_a_turn_whose_backend_is_ended_while_it_waits_for_the_run_is_saved_once(
         other.rollback()
     moving.join()
 
-    assert (told[0]["status"], told[0]["revision"]) == ("ok", 2)
+    assert (answer[0]["status"], answer[0]["revision"]) == ("ok", 2)
 
 
 def _waiting(admin: psycopg.Connection[Any]) -> int:
     query = (
         "SELECT pid FROM pg_stat_activity WHERE application_name = 'handrail' AND wait_event_type = 'Lock'"
     )
-    until(lambda: len(admin.execute(query).fetchall()) == 1, "somebody waits for a lock")
+    wait_until(lambda: len(admin.execute(query).fetchall()) == 1, "somebody waits for a lock")
     row = admin.execute(query).fetchone()
     assert row
     return int(row[0])

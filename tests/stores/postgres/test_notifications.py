@@ -12,8 +12,8 @@ from handrail.stores.sql.postgres.database import PgDatabase
 from handrail.stores.sql.postgres.notifications import Notifier, PgChangeListener
 from handrail.stores.sql.postgres.pg_runs import PgRuns
 from handrail.stores.sql.postgres.schema import load_statements
-from helpers.servers import until
-from helpers.stores import begun, followed
+from helpers.servers import wait_until
+from helpers.stores import build_first_turn, build_next_turn
 
 SECONDS = 30
 
@@ -105,7 +105,7 @@ def test_who_begins_to_listen_waits_for_those_who_saw_nobody(place: DatabaseUrl)
         with database.transaction() as execute:
             execute(load_statements()["check"], ()).fetchone()
             begins.start()
-            until(lambda: listened(database), "it is seen already")
+            wait_until(lambda: listened(database), "it is seen already")
             waits = begins.is_alive()
         begins.join()
         ear.close()
@@ -116,13 +116,13 @@ def test_who_begins_to_listen_waits_for_those_who_saw_nobody(place: DatabaseUrl)
 def test_a_turn_cries_only_while_somebody_listens(place: DatabaseUrl) -> None:
     with closing(PgDatabase(place)) as database:
         runs, ear = PgRuns(database), PgChangeListener(place)
-        first = begun()
+        first = build_first_turn()
         assert runs.commit(first)
-        second = followed(get_run_after(first))
+        second = build_next_turn(get_run_after(first))
         assert runs.commit(second)
         unheard = database._crier._thread  # noqa: SLF001 - that nobody was notified shows nowhere else
         ear.wait(SECONDS)
-        assert runs.commit(followed(get_run_after(second)))
+        assert runs.commit(build_next_turn(get_run_after(second)))
         ear.wait(SECONDS)
         ear.close()
 

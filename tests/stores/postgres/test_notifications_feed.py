@@ -6,23 +6,23 @@ from handrail.runtime.store_address import DatabaseUrl
 from handrail.stores.sql.postgres.database import PgDatabase
 from handrail.stores.sql.postgres.notifications import PgChangeListener
 from handrail.stores.sql.runs import SqlFeed
-from helpers.cleanup import kept
-from helpers.postgres import private
-from helpers.servers import until
-from helpers.sql_stores import postgresql
-from helpers.stores import RUN, begun, followed
+from helpers.cleanup import close_later
+from helpers.postgres import run_private_server
+from helpers.servers import wait_until
+from helpers.sql_stores import open_postgresql
+from helpers.stores import RUN, build_first_turn, build_next_turn
 
 
 def test_what_another_process_writes_is_heard_again_after_the_server_was_killed() -> None:
-    with private() as server:
-        url, heard = server.fresh(), list[RunChange]()
-        here, there = kept(PgDatabase(DatabaseUrl(url))), postgresql(url)
+    with run_private_server() as server:
+        url, heard = server.create_database(), list[RunChange]()
+        here, there = close_later(PgDatabase(DatabaseUrl(url))), open_postgresql(url)
         stop = SqlFeed(here).listen(heard.append)
-        turn = begun()
+        turn = build_first_turn()
         for revision in (1, 2, 3):
             assert there.commit(turn)
-            until(lambda revision=revision: RunChange(RUN, revision) in heard, "the change is heard")  # type: ignore[misc]  # bound
-            turn = followed(get_run_after(turn))
+            wait_until(lambda revision=revision: RunChange(RUN, revision) in heard, "the change is heard")  # type: ignore[misc]  # bound
+            turn = build_next_turn(get_run_after(turn))
             server.kill()
             server.start()
         stop()
@@ -33,8 +33,8 @@ def test_what_another_process_writes_is_heard_again_after_the_server_was_killed(
 
 
 def test_an_ear_that_cannot_connect_waits_and_connects_when_it_can() -> None:
-    with private() as server:
-        ear = PgChangeListener(DatabaseUrl(server.fresh()))
+    with run_private_server() as server:
+        ear = PgChangeListener(DatabaseUrl(server.create_database()))
         server.stop()
         for _ in range(3):
             ear.wake()

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from handrail.runtime.store_address import DatabaseUrl
-from helpers.postgres import Server
+from helpers.postgres import PostgresServer
 from stage import PgStage, pg_stage
 from wire import Traced
 
@@ -18,8 +18,8 @@ PLANNED: Final = 5
 
 
 @pytest.fixture
-def database(postgres: Server) -> Iterator[Traced]:
-    with postgres.lent() as url, closing(Traced(DatabaseUrl(url))) as database:
+def database(postgres: PostgresServer) -> Iterator[Traced]:
+    with postgres.lend_database() as url, closing(Traced(DatabaseUrl(url))) as database:
         yield database
 
 

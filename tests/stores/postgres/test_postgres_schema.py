@@ -12,14 +12,14 @@ from handrail.stores.sql.maintenance import SqlMaintenance
 from handrail.stores.sql.postgres import schema
 from handrail.stores.sql.postgres.database import PgDatabase
 from handrail.stores.sql.schema import load_migrations
-from helpers.cleanup import kept
-from helpers.postgres import Server
+from helpers.cleanup import close_later
+from helpers.postgres import PostgresServer
 from helpers.requirement import requirement
-from helpers.servers import until
-from helpers.sql_stores import postgresql
-from helpers.store_programs import on_postgresql
-from helpers.stores import RUN, followed, walked
-from helpers.turns import ENDLESS, NOW, Desk, pinned
+from helpers.servers import wait_until
+from helpers.sql_stores import open_postgresql
+from helpers.store_programs import run_postgres_program
+from helpers.stores import RUN, build_next_turn, save_turns
+from helpers.turns import ENDLESS, NOW, TurnHarness, load_pinned
 
 KNOWN = len(load_migrations("postgres/migrations"))
 
@@ -31,20 +31,22 @@ def _asked(url: str, statement: str) -> list[Any]:
 
 @pytest.mark.unmeasured
 @requirement("steps:db.migrate")
-def test_eight_processes_that_open_an_empty_database_at_once_open_the_same_store(postgres: Server) -> None:
+def test_eight_processes_that_open_an_empty_database_at_once_open_the_same_store(
+    postgres: PostgresServer,
+) -> None:
     for _ in range(3):
-        with postgres.lent() as url:
-            told = on_postgresql("open", url, 8)
-            assert [one for one in told if "error" in one] == []
-            assert [one["revision"] for one in told] == [2] * 8
-            assert len({one["key"] for one in told}) == 1
+        with postgres.lend_database() as url:
+            answer = run_postgres_program("open", url, 8)
+            assert [one for one in answer if "error" in one] == []
+            assert [one["revision"] for one in answer] == [2] * 8
+            assert len({one["key"] for one in answer}) == 1
             assert _asked(url, "SELECT version FROM handrail_schema") == [(KNOWN,)]
-            assert list(SqlMaintenance(kept(PgDatabase(DatabaseUrl(url)))).check()) == []
+            assert list(SqlMaintenance(close_later(PgDatabase(DatabaseUrl(url)))).check()) == []
 
 
 @requirement("steps:db.migrate")
 def test_a_database_of_a_newer_program_is_refused_and_left_alone(url: str) -> None:
-    kept(PgDatabase(DatabaseUrl(url)))
+    close_later(PgDatabase(DatabaseUrl(url)))
     with psycopg.connect(url) as raw:
         raw.execute("UPDATE handrail_schema SET version = version + 1")
 
@@ -58,20 +60,20 @@ def test_a_database_of_a_newer_program_is_refused_and_left_alone(url: str) -> No
 def test_a_newer_program_that_comes_while_an_old_one_is_open_stops_its_writing_and_not_its_reading(
     url: str,
 ) -> None:
-    runs = postgresql(url)
-    stored = walked(runs, 1)
-    desk = Desk(runs)
-    told = desk.start(pinned(ENDLESS))
-    assert on_postgresql("newer", url)["revision"] == 2
+    runs = open_postgresql(url)
+    stored = save_turns(runs, 1)
+    harness = TurnHarness(runs)
+    answer = harness.start(load_pinned(ENDLESS))
+    assert run_postgres_program("newer", url)["revision"] == 2
     before = _counted(url)
 
     for write in (
-        lambda: runs.commit(followed(stored)),
+        lambda: runs.commit(build_next_turn(stored)),
         lambda: runs.note(RUN, NOW, ()),
         lambda: runs.touch(RUN, NOW),
         lambda: runs.renew_tokens(stored, {1: "x"}, NOW, ()),
-        lambda: desk.send(told["run"], "go", told["token"]),
-        lambda: desk.start(pinned(ENDLESS)),
+        lambda: harness.send(answer["run"], "go", answer["token"]),
+        lambda: harness.start(load_pinned(ENDLESS)),
         runs.database.check_reachable,
     ):
         with pytest.raises(NewerFormat, match="a newer Handrail") as caught:
@@ -92,27 +94,27 @@ def _counted(url: str) -> list[Any]:
 def test_a_newer_program_waits_for_a_turn_that_is_being_saved_and_the_next_turn_is_refused(
     url: str,
 ) -> None:
-    runs = postgresql(url)
-    stored = walked(runs, 1)
-    told = list[Any]()
+    runs = open_postgresql(url)
+    stored = save_turns(runs, 1)
+    answer = list[Any]()
     waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'handrail_schema'::regclass"
     with runs.database.transaction() as execute:
         execute("UPDATE runs SET goal = $1", ("moved meanwhile",)).rowcount  # noqa: B018 - it is sent now
-        newer = Thread(target=lambda: told.append(on_postgresql("newer", url)))
+        newer = Thread(target=lambda: answer.append(run_postgres_program("newer", url)))
         newer.start()
-        until(lambda: bool(_asked(url, waiting)), "the newer program waits")
+        wait_until(lambda: bool(_asked(url, waiting)), "the newer program waits")
     newer.join()
 
-    assert told[0]["revision"] == 2
+    assert answer[0]["revision"] == 2
     assert _asked(url, "SELECT goal, revision FROM runs ORDER BY k LIMIT 1") == [("moved meanwhile", 1)]
     assert _asked(url, "SELECT version FROM handrail_schema") == [(KNOWN + 1,)]
     with pytest.raises(NewerFormat):
-        runs.commit(followed(stored))
+        runs.commit(build_next_turn(stored))
 
 
 def test_a_migration_that_fails_leaves_the_old_tables(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = postgresql(url)
-    stored = walked(runs, 2)
+    runs = open_postgresql(url)
+    stored = save_turns(runs, 2)
     broken = "CREATE TABLE half (a BIGINT);\nDROP VIEW workflow_steps;\nINSERT INTO nowhere VALUES (1);"
     monkeypatch.setattr(
         schema, "_migration_scripts", lambda: (*load_migrations("postgres/migrations"), broken)
@@ -122,5 +124,5 @@ def test_a_migration_that_fails_leaves_the_old_tables(url: str, monkeypatch: pyt
         PgDatabase(DatabaseUrl(url))
     monkeypatch.undo()
     assert runs.load(RUN) == stored
-    assert runs.commit(followed(stored))
+    assert runs.commit(build_next_turn(stored))
     assert _asked(url, "SELECT to_regclass('half')") == [(None,)]

@@ -11,7 +11,7 @@ import pytest
 from handrail.runtime.store_address import DatabaseUrl
 from handrail.stores.sql.postgres.database import FetchedResult, PgDatabase
 from handrail.stores.sql.summaries import SqlMeasures
-from helpers.postgres import ADMIN, Server
+from helpers.postgres import ADMIN, PostgresServer
 from pg_fill import fill
 from questions import lists, numbers, page
 from stage import pg_stage
@@ -38,8 +38,8 @@ class Explained(PgDatabase):
 
 
 @pytest.fixture(scope="module")
-def database(postgres: Server) -> Iterator[Explained]:
-    with postgres.lent() as url, closing(Explained(DatabaseUrl(url))) as database:
+def database(postgres: PostgresServer) -> Iterator[Explained]:
+    with postgres.lend_database() as url, closing(Explained(DatabaseUrl(url))) as database:
         fill(postgres.url(urlsplit(url).path[1:], ADMIN), RUNS)
         pg_stage(database).start(10)
         SqlMeasures(database).fold()

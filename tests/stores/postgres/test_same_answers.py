@@ -38,8 +38,8 @@ from handrail.stores.sql.runs import BaseSqlRuns, SqliteRuns
 from handrail.stores.sql.schema import SqlDatabase
 from handrail.stores.sql.sqlite import SqliteDatabase
 from handrail.stores.sql.summaries import SqlMeasures
-from helpers.history import GATE, GATED, PLAIN, PROJECT, WAITS, lines, lived, quiet
-from helpers.postgres import ours
+from helpers.history import GATE, GATED, PLAIN, PROJECT, WAITS, ignore_text, play_lifecycles, read_archive
+from helpers.postgres import join_run_server
 from tools.sample_store import Playing
 
 Answer = TypeVar("Answer")
@@ -65,7 +65,7 @@ class Twin:
 
 def _lived(tables: SqlDatabase, runs: BaseSqlRuns) -> Twin:
     play = Playing(runs, GATED, WAITS)
-    ids = lived(play)
+    ids = play_lifecycles(play)
     ids["hostile"] = play.start(HOSTILE, GATE, project="/home/ada/other", face="spells")
     made = {"type": HOSTILE, "title": HOSTILE, "content": "é" * 3000}
     play.send(ids["hostile"], CONTINUE, {**PLAIN, "artifacts": [made, made]})
@@ -79,12 +79,12 @@ def _lived(tables: SqlDatabase, runs: BaseSqlRuns) -> Twin:
 @pytest.fixture(scope="module")
 def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Twin, Twin]]:
     file = SqliteDatabase(tmp_path_factory.mktemp("twins") / "store" / "handrail.db")
-    url = ours().fresh()
+    url = join_run_server().create_database()
     server = PgDatabase(DatabaseUrl(url))
     yield _lived(file, SqliteRuns(file)), _lived(server, PgRuns(server))
     file.close()
     server.close()
-    ours().drop(url)
+    join_run_server().drop(url)
 
 
 def _alike(twins: tuple[Twin, Twin], ask: Callable[[Twin], Answer]) -> Answer:
@@ -249,7 +249,7 @@ def test_nothing_is_damaged(twins: tuple[Twin, Twin]) -> None:
 
 
 def test_old_runs_are_pruned_alike_and_the_sums_stay(tmp_path: Path) -> None:
-    with ours().lent() as url:
+    with join_run_server().lend_database() as url:
         file, server = SqliteDatabase(tmp_path / "store" / "handrail.db"), PgDatabase(DatabaseUrl(url))
         twins = _lived(file, SqliteRuns(file)), _lived(server, PgRuns(server))
         before = _alike(twins, _sums)
@@ -258,9 +258,14 @@ def test_old_runs_are_pruned_alike_and_the_sums_stay(tmp_path: Path) -> None:
             keeper = SqlMaintenance(twin.tables, batch=2)
             assert keeper.count_old_runs(LATER) == 4
             name = f"{type(twin.tables).__name__}.jsonl.gz"
-            made = keeper.prune(LATER, tmp_path / name, quiet)
+            made = keeper.prune(LATER, tmp_path / name, ignore_text)
             assert list(keeper.check()) == []
-            return [*lines(made.archive)[1:], made.archived.runs, made.kept, keeper.count_old_runs(LATER)]
+            return [
+                *read_archive(made.archive)[1:],
+                made.archived.runs,
+                made.kept,
+                keeper.count_old_runs(LATER),
+            ]
 
         _alike(twins, pruned)
         assert _alike(twins, lambda twin: _sums(twin)["runs"]) == before["runs"]

@@ -17,8 +17,8 @@ from handrail.runtime.ports.access import (
 )
 from handrail.stores.sql.access import SqlAccessTokens
 from handrail.stores.sql.sqlite import SqliteDatabase
-from helpers.cleanup import kept
-from helpers.sql_stores import tabled
+from helpers.cleanup import close_later
+from helpers.sql_stores import open_sql_runs
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 READER = Grant("ada", frozenset({AccessScope.READ}))
@@ -26,7 +26,7 @@ READER = Grant("ada", frozenset({AccessScope.READ}))
 
 @pytest.fixture
 def access(address: str) -> SqlAccessTokens:
-    return SqlAccessTokens(tabled(address).database)
+    return SqlAccessTokens(open_sql_runs(address).database)
 
 
 def given(access: SqlAccessTokens, grant: Grant = READER, expires: datetime | None = None) -> tuple[str, str]:
@@ -81,7 +81,7 @@ def test_its_use_is_kept_to_the_minute(access: SqlAccessTokens) -> None:
 
 
 def test_the_secret_itself_stands_nowhere_in_the_store(tmp_path: Path) -> None:
-    access = SqlAccessTokens(kept(SqliteDatabase(tmp_path / "handrail.db")))
+    access = SqlAccessTokens(close_later(SqliteDatabase(tmp_path / "handrail.db")))
     secret, _ = given(access)
     access.use_token(hash_secret(secret), NOW)
 

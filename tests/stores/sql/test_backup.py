@@ -11,59 +11,59 @@ import pytest
 
 from handrail.app.faces import StepsStatus
 from handrail.engine.refusals import RefusalCode
-from helpers.postgres import private
-from helpers.program import handrail
-from helpers.servers import Pipe, Place, Told, place
+from helpers.postgres import run_private_server
+from helpers.program import run_handrail
+from helpers.servers import Pipe, Place, ToolAnswer, create_place
 
 LOST = "this one is of a turn that the store does not have"
 
 
-def goes_on(desk: Pipe, held: Told, later: Told) -> None:
+def goes_on(client: Pipe, held: ToolAnswer, later: ToolAnswer) -> None:
     """The token of before the backup is good; that of after it is refused, and the run says where it is."""
-    refused = desk.go_on(later.token)
+    refused = client.continue_run(later.token)
     assert (refused.code, refused.failed) == (RefusalCode.SUPERSEDED, True)
     assert LOST in refused.text
     assert later.run in refused.text.partition("Next:")[2], "how to ask for the run as it stands"
 
-    again = desk.go_on(held.token, summary="After the backup.")
+    again = client.continue_run(held.token, summary="After the backup.")
 
     assert (again.code, step(held), step(later), step(again)) == (StepsStatus.OK, "two", "three", "three")
-    assert desk.go_on(again.token).code == StepsStatus.OK
+    assert client.continue_run(again.token).code == StepsStatus.OK
 
 
-def step(told: Told) -> str:
-    return str(told.reply["next_step_contract"]["step_name"])
+def step(answer: ToolAnswer) -> str:
+    return str(answer.reply["next_step_contract"]["step_name"])
 
 
 def test_a_run_in_postgresql_goes_on_after_its_server_was_lost_and_a_dump_restored(tmp_path: Path) -> None:
-    at, dump = place(tmp_path), tmp_path / "handrail.dump"
-    with private() as lost:
-        there = lost.fresh()
-        with Pipe(at, "--store", there) as desk:
-            held = desk.go_on(desk.start().token)
+    at, dump = create_place(tmp_path), tmp_path / "handrail.dump"
+    with run_private_server() as lost:
+        there = lost.create_database()
+        with Pipe(at, "--store", there) as client:
+            held = client.continue_run(client.start().token)
             lost.dump(there, dump)
-            later = desk.go_on(held.token, summary="After the backup.")
-    with private() as server:
-        server.restore(dump, there := server.fresh())
-        assert handrail("store", "check", "--store", there).status == 0
-        with Pipe(at, "--store", there) as desk:
-            goes_on(desk, held, later)
+            later = client.continue_run(held.token, summary="After the backup.")
+    with run_private_server() as server:
+        server.restore(dump, there := server.create_database())
+        assert run_handrail("store", "check", "--store", there).status == 0
+        with Pipe(at, "--store", there) as client:
+            goes_on(client, held, later)
 
 
 def test_an_agent_that_asks_where_its_run_stands_after_the_loss_goes_on_from_there(tmp_path: Path) -> None:
-    at, dump = place(tmp_path), tmp_path / "handrail.dump"
-    with private() as lost:
-        there = lost.fresh()
-        with Pipe(at, "--store", there) as desk:
-            held = desk.go_on(desk.start().token)
+    at, dump = create_place(tmp_path), tmp_path / "handrail.dump"
+    with run_private_server() as lost:
+        there = lost.create_database()
+        with Pipe(at, "--store", there) as client:
+            held = client.continue_run(client.start().token)
             lost.dump(there, dump)
-            desk.go_on(held.token)
+            client.continue_run(held.token)
         lost.drop(there)
-        lost.restore(dump, there := lost.fresh())
-        with Pipe(at, "--store", there) as desk:
-            stands = desk.recover(held.run)
+        lost.restore(dump, there := lost.create_database())
+        with Pipe(at, "--store", there) as client:
+            stands = client.recover(held.run)
             assert step(stands) == step(held) == "two"
-            assert desk.go_on(stands.token).code == StepsStatus.OK
+            assert client.continue_run(stands.token).code == StepsStatus.OK
 
 
 def by_backup(store: Path, to: Path) -> None:
@@ -86,9 +86,9 @@ def writing(at: Place) -> Iterator[None]:
     begun, enough = Event(), Event()
 
     def write() -> None:
-        with Pipe(at) as desk:
+        with Pipe(at) as client:
             while not enough.is_set():
-                desk.start("brief")
+                client.start("brief")
                 begun.set()
 
     writer = Thread(target=write)
@@ -105,17 +105,17 @@ def writing(at: Place) -> Iterator[None]:
 def test_a_run_in_a_file_goes_on_after_the_file_was_lost_and_a_backup_put_back(
     back_up: Callable[[Path, Path], None], tmp_path: Path
 ) -> None:
-    at, backup = place(tmp_path), tmp_path / "backup.db"
-    with Pipe(at) as desk:
-        held = desk.go_on(desk.start().token)
+    at, backup = create_place(tmp_path), tmp_path / "backup.db"
+    with Pipe(at) as client:
+        held = client.continue_run(client.start().token)
         with writing(at):
             back_up(at.store, backup)
-        later = desk.go_on(held.token, summary="After the backup.")
+        later = client.continue_run(held.token, summary="After the backup.")
     shutil.rmtree(at.store.parent)
 
     at.store.parent.mkdir(mode=0o700)
     shutil.copy(backup, at.store)
 
-    assert handrail("store", "check", "--store", at.store).status == 0
-    with Pipe(at) as desk:
-        goes_on(desk, held, later)
+    assert run_handrail("store", "check", "--store", at.store).status == 0
+    with Pipe(at) as client:
+        goes_on(client, held, later)

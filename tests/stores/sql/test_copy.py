@@ -9,53 +9,62 @@ import pytest
 from handrail.app.stores import open_store
 from handrail.runtime.store_address import DatabaseUrl, StoreLocation
 from handrail.stores.sql.schema import list_tables
-from helpers.store_copies import Full, Place, copied, damages, indexes, rows, stop_copy, went_on
+from helpers.store_copies import (
+    FullStore,
+    Place,
+    continue_run,
+    find_damage,
+    read_indexes,
+    read_rows,
+    run_copy,
+    stop_copy,
+)
 
 NEW = ["sqlite", "postgresql"]
 
 
 @pytest.mark.parametrize("target", NEW)
 @pytest.mark.parametrize("source", NEW)
-def test_a_copy_has_every_row_of_every_table(source: str, target: str, filled: Full, new: Place) -> None:
+def test_a_copy_has_every_row_of_every_table(source: str, target: str, filled: FullStore, new: Place) -> None:
     there: StoreLocation = filled.path
     if source == "postgresql":
         there = new(source)
-        copied(filled.path, there)
-    wanted = rows(filled.path)
+        run_copy(filled.path, there)
+    wanted = read_rows(filled.path)
     assert all(wanted.values()), "there is something in every table"
 
-    made = copied(there, to := new(target))
+    made = run_copy(there, to := new(target))
 
-    assert rows(to) == wanted
+    assert read_rows(to) == wanted
     assert made.tables == {table: len(lines) for table, lines in wanted.items()}
-    assert damages(to) == []
+    assert find_damage(to) == []
 
 
 @pytest.mark.parametrize("target", NEW)
 def test_a_copy_has_the_indexes_of_a_store_that_was_never_copied(
-    target: str, filled: Full, new: Place
+    target: str, filled: FullStore, new: Place
 ) -> None:
-    copied(filled.path, to := new(target))
+    run_copy(filled.path, to := new(target))
     with open_store(fresh := new(target)):
-        wanted = indexes(fresh)
+        wanted = read_indexes(fresh)
 
     assert "events_refused" in wanted
-    assert indexes(to) == wanted
+    assert read_indexes(to) == wanted
 
 
-def test_a_copy_that_an_older_handrail_began_has_its_indexes_already(filled: Full, new: Place) -> None:
+def test_a_copy_that_an_older_handrail_began_has_its_indexes_already(filled: FullStore, new: Place) -> None:
     to = new("postgresql")
     assert isinstance(to, DatabaseUrl)
     stop_copy(filled.path, to, 6)
     with psycopg.connect(to.url) as older:
         older.execute("CREATE INDEX runs_by_project ON runs (project_id, k)")
 
-    assert copied(filled.path, to).continued
-    assert rows(to) == rows(filled.path)
+    assert run_copy(filled.path, to).continued
+    assert read_rows(to) == read_rows(filled.path)
 
 
-def test_both_kinds_of_store_have_the_same_tables_and_columns(filled: Full, new: Place) -> None:
-    copied(filled.path, to := new("postgresql"))
+def test_both_kinds_of_store_have_the_same_tables_and_columns(filled: FullStore, new: Place) -> None:
+    run_copy(filled.path, to := new("postgresql"))
     assert isinstance(to, DatabaseUrl)
     with psycopg.connect(to.url) as asked:
         found = asked.execute(
@@ -71,26 +80,28 @@ def test_both_kinds_of_store_have_the_same_tables_and_columns(filled: Full, new:
 
 @pytest.mark.parametrize("target", NEW)
 def test_a_run_that_was_open_goes_on_in_the_copy_with_the_token_that_its_agent_holds(
-    target: str, filled: Full, new: Place
+    target: str, filled: FullStore, new: Place
 ) -> None:
-    copied(filled.path, to := new(target))
+    run_copy(filled.path, to := new(target))
 
-    first = went_on(to, filled)
-    again = went_on(to, filled)
+    first = continue_run(to, filled)
+    again = continue_run(to, filled)
 
     assert (first["decision"], first["state"], first["revision"]) == ("Accepted", "mend", 3)
     assert again == first, "the call is remembered"
-    assert damages(to) == []
+    assert find_damage(to) == []
 
 
-def test_new_rows_in_postgresql_have_numbers_behind_those_that_were_copied(filled: Full, new: Place) -> None:
-    copied(filled.path, to := new("postgresql"))
+def test_new_rows_in_postgresql_have_numbers_behind_those_that_were_copied(
+    filled: FullStore, new: Place
+) -> None:
+    run_copy(filled.path, to := new("postgresql"))
     assert isinstance(to, DatabaseUrl)
     with closing(sqlite3.connect(filled.path)) as asked:
         (last,) = asked.execute("SELECT max(id) FROM events").fetchone()
         (run,) = asked.execute("SELECT max(k) FROM runs").fetchone()
 
-    went_on(to, filled)
+    continue_run(to, filled)
 
     with psycopg.connect(to.url) as asked:
         assert asked.execute("SELECT min(id) FROM events WHERE id > %s", (last,)).fetchone() == (last + 1,)
@@ -99,33 +110,33 @@ def test_new_rows_in_postgresql_have_numbers_behind_those_that_were_copied(fille
 
 @pytest.mark.parametrize("target", NEW)
 def test_a_store_without_a_row_is_copied_and_numbers_begin_with_one(
-    target: str, filled: Full, new: Place
+    target: str, filled: FullStore, new: Place
 ) -> None:
     with closing(sqlite3.connect(filled.path)) as emptied, emptied:
         for table in reversed(list_tables()):
             emptied.execute(f"DELETE FROM {table.name}")  # noqa: S608 - our names
 
-    made = copied(filled.path, to := new(target))
+    made = run_copy(filled.path, to := new(target))
 
     assert set(made.tables.values()) == {0}
-    assert rows(to) == rows(filled.path)
+    assert read_rows(to) == read_rows(filled.path)
     if isinstance(to, DatabaseUrl):
         with psycopg.connect(to.url) as asked:
             assert asked.execute("SELECT nextval(pg_get_serial_sequence('events', 'id'))").fetchone() == (1,)
 
 
 @pytest.mark.parametrize("target", NEW)
-def test_a_copy_that_was_stopped_goes_on_where_it_was(target: str, filled: Full, new: Place) -> None:
+def test_a_copy_that_was_stopped_goes_on_where_it_was(target: str, filled: FullStore, new: Place) -> None:
     to = new(target)
     stop_copy(filled.path, to, 6)
-    left = rows(to)
+    left = read_rows(to)
     assert left["steps"]
     assert not left["events"]
 
-    made = copied(filled.path, to)
+    made = run_copy(filled.path, to)
 
     assert made.continued
-    assert rows(to) == rows(filled.path)
+    assert read_rows(to) == read_rows(filled.path)
 
 
 @pytest.mark.parametrize("target", NEW)
@@ -140,26 +151,26 @@ def test_a_copy_that_was_stopped_goes_on_where_it_was(target: str, filled: Full,
     ],
 )
 def test_a_copy_begins_anew_if_what_it_has_is_not_in_the_store_any_more(
-    change: str, target: str, filled: Full, new: Place
+    change: str, target: str, filled: FullStore, new: Place
 ) -> None:
     to = new(target)
     stop_copy(filled.path, to, 6)
     with closing(sqlite3.connect(filled.path)) as changed, changed:
         assert changed.execute(change).rowcount > 0
 
-    made = copied(filled.path, to)
+    made = run_copy(filled.path, to)
 
     assert not made.continued
-    assert rows(to) == rows(filled.path)
+    assert read_rows(to) == read_rows(filled.path)
 
 
-def test_a_copy_that_was_stopped_goes_on_with_what_came_behind_it(filled: Full, new: Place) -> None:
+def test_a_copy_that_was_stopped_goes_on_with_what_came_behind_it(filled: FullStore, new: Place) -> None:
     to = new("postgresql")
     stop_copy(filled.path, to, 7)
     with closing(sqlite3.connect(filled.path)) as changed, changed:
         changed.execute("INSERT INTO registered VALUES ('zoo', '/srv/zoo', '2026-01-31 12:00:00.000')")
 
-    made = copied(filled.path, to)
+    made = run_copy(filled.path, to)
 
     assert made.continued
-    assert rows(to) == rows(filled.path)
+    assert read_rows(to) == read_rows(filled.path)

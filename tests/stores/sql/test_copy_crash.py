@@ -2,17 +2,17 @@
 
 import pytest
 
-from helpers.crash import Record, said_by
-from helpers.postgres import Server
+from helpers.crash import Record, run_crash_program
+from helpers.postgres import PostgresServer
 
 pytestmark = pytest.mark.unmeasured
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_copy_killed_anywhere_is_a_whole_store_or_none_and_is_finished_by_the_next(
-    kind: str, postgres: Server, record_property: Record
+    kind: str, postgres: PostgresServer, record_property: Record
 ) -> None:
-    said = said_by("helpers/copy_crash.py", kind, str(postgres.folder))
+    said = run_crash_program("helpers/copy_crash.py", kind, str(postgres.folder))
     record_property("points", said["points"])
     assert said["points"] > 0
     assert said["wrong"] == []

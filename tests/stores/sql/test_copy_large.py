@@ -8,7 +8,7 @@ import pytest
 
 from fill import fill
 from handrail.stores.sql.schema import Table, list_tables
-from helpers.store_copies import Full, Place, copied, went_on
+from helpers.store_copies import FullStore, Place, continue_run, run_copy
 
 pytestmark = pytest.mark.unmeasured
 RUNS = 6_000
@@ -31,14 +31,14 @@ def differing(table: Table, one: Path, other: Path) -> int:
         return int(unequal) + abs(int(more))
 
 
-def test_many_pages_of_runs_go_to_postgresql_and_come_back_the_same(filled: Full, new: Place) -> None:
+def test_many_pages_of_runs_go_to_postgresql_and_come_back_the_same(filled: FullStore, new: Place) -> None:
     fill(filled.path, RUNS, GAP)
     there, back = new("postgresql"), new("sqlite")
     assert isinstance(back, Path)
 
-    made = copied(filled.path, there)
-    copied(there, back)
+    made = run_copy(filled.path, there)
+    run_copy(there, back)
 
     assert (made.tables["runs"], made.tables["steps"], made.tables["events"]) == (6_003, 29_993, 66_042)
     assert [differing(table, filled.path, back) for table in list_tables()] == [0] * len(list_tables())
-    assert went_on(back, filled)["decision"] == "Accepted"
+    assert continue_run(back, filled)["decision"] == "Accepted"

@@ -13,7 +13,7 @@ from handrail.runtime.errors import Busy, Fault, NewerFormat, NotWritable, Unrea
 from handrail.runtime.store_address import DatabaseUrl, StoreLocation
 from handrail.stores.sql.copy import PAGE_ROWS
 from handrail.stores.sql.sqlite import SqliteDatabase
-from helpers.store_copies import Full, Place, copied, damages, rows, stop_copy, went_on
+from helpers.store_copies import FullStore, Place, continue_run, find_damage, read_rows, run_copy, stop_copy
 
 NEW = ["sqlite", "postgresql"]
 
@@ -31,26 +31,26 @@ def said(where: StoreLocation, *statements: str) -> None:
 
 
 @pytest.mark.parametrize("target", NEW)
-def test_nothing_is_copied_into_a_store(target: str, filled: Full, new: Place) -> None:
-    copied(filled.path, to := new(target))
-    before = rows(to)
+def test_nothing_is_copied_into_a_store(target: str, filled: FullStore, new: Place) -> None:
+    run_copy(filled.path, to := new(target))
+    before = read_rows(to)
 
     with pytest.raises(NotWritable) as refused:
-        copied(filled.path, to)
+        run_copy(filled.path, to)
 
     assert refused.value.message == f"{to} is a store already"
     assert refused.value.repair == "name a file that is not there, or an empty database"
-    assert rows(to) == before
+    assert read_rows(to) == before
 
 
-def test_a_store_is_not_copied_into_itself(filled: Full) -> None:
+def test_a_store_is_not_copied_into_itself(filled: FullStore) -> None:
     with pytest.raises(NotWritable):
-        copied(filled.path, filled.path)
+        run_copy(filled.path, filled.path)
 
 
 @pytest.mark.parametrize("target", NEW)
-def test_nothing_is_copied_into_a_newer_store(target: str, filled: Full, new: Place) -> None:
-    copied(filled.path, to := new(target))
+def test_nothing_is_copied_into_a_newer_store(target: str, filled: FullStore, new: Place) -> None:
+    run_copy(filled.path, to := new(target))
     said(
         to,
         "UPDATE handrail_schema SET version = 99"
@@ -59,80 +59,86 @@ def test_nothing_is_copied_into_a_newer_store(target: str, filled: Full, new: Pl
     )
 
     with pytest.raises(NewerFormat, match="99"):
-        copied(filled.path, to)
+        run_copy(filled.path, to)
 
 
 @pytest.mark.parametrize("target", NEW)
-def test_nothing_is_copied_into_what_is_of_another_program(target: str, filled: Full, new: Place) -> None:
+def test_nothing_is_copied_into_what_is_of_another_program(
+    target: str, filled: FullStore, new: Place
+) -> None:
     said(to := new(target), "CREATE TABLE diary (day TEXT)")
 
     with pytest.raises(Unreadable, match="another program"):
-        copied(filled.path, to)
+        run_copy(filled.path, to)
 
 
 @pytest.mark.parametrize("target", NEW)
-def test_an_unfinished_copy_of_another_store_is_left_as_it_is(target: str, filled: Full, new: Place) -> None:
-    copied(filled.path, other := new("sqlite"))
+def test_an_unfinished_copy_of_another_store_is_left_as_it_is(
+    target: str, filled: FullStore, new: Place
+) -> None:
+    run_copy(filled.path, other := new("sqlite"))
     stop_copy(filled.path, to := new(target))
-    before = rows(to)
+    before = read_rows(to)
 
     with pytest.raises(Unreadable) as refused:
-        copied(other, to)
+        run_copy(other, to)
 
     assert refused.value.message == f"{to} is an unfinished copy of {filled.path}"
     assert refused.value.repair == f"finish it: handrail store copy {filled.path} {quote(str(to))}"
-    assert rows(to) == before
+    assert read_rows(to) == before
 
 
 @pytest.mark.parametrize("target", NEW)
-def test_a_copy_that_another_version_began_is_not_gone_on_with(target: str, filled: Full, new: Place) -> None:
+def test_a_copy_that_another_version_began_is_not_gone_on_with(
+    target: str, filled: FullStore, new: Place
+) -> None:
     stop_copy(filled.path, to := new(target))
     said(to, "UPDATE handrail_copy SET version = 99")
 
     with pytest.raises(Unreadable) as refused:
-        copied(filled.path, to)
+        run_copy(filled.path, to)
 
     assert "left unfinished by another Handrail: its schema is 99" in refused.value.message
     assert refused.value.repair == f"remove {to} and copy again"
 
 
-def test_only_one_fills_a_database_at_a_time(filled: Full, new: Place) -> None:
+def test_only_one_fills_a_database_at_a_time(filled: FullStore, new: Place) -> None:
     to = new("postgresql")
     refused: list[Fault] = []
 
     def meanwhile(*_: object) -> None:
         if not refused:
             with pytest.raises(Busy, match="somebody else is filling") as busy:
-                copied(filled.path, to)
+                run_copy(filled.path, to)
             refused.append(busy.value)
 
-    copied(filled.path, to, meanwhile)
+    run_copy(filled.path, to, meanwhile)
 
     assert refused
-    assert rows(to) == rows(filled.path)
+    assert read_rows(to) == read_rows(filled.path)
 
 
 @pytest.mark.parametrize("target", NEW)
-def test_an_unfinished_copy_is_not_opened(target: str, filled: Full, new: Place) -> None:
+def test_an_unfinished_copy_is_not_opened(target: str, filled: FullStore, new: Place) -> None:
     stop_copy(filled.path, to := new(target))
-    before = rows(to)
+    before = read_rows(to)
 
     with pytest.raises(Unreadable) as refused, open_store(to):
         pass
 
     assert refused.value.repair == f"finish it: handrail store copy {filled.path} {quote(str(to))}"
-    assert rows(to) == before
+    assert read_rows(to) == before
 
 
 @pytest.mark.parametrize("target", NEW)
-def test_an_unfinished_copy_is_not_copied(target: str, filled: Full, new: Place) -> None:
+def test_an_unfinished_copy_is_not_copied(target: str, filled: FullStore, new: Place) -> None:
     stop_copy(filled.path, to := new(target))
 
     with pytest.raises(Unreadable, match="unfinished copy"):
-        copied(to, new("sqlite"))
+        run_copy(to, new("sqlite"))
 
 
-def test_whether_an_unfinished_copy_is_there_cannot_be_said(filled: Full, new: Place) -> None:
+def test_whether_an_unfinished_copy_is_there_cannot_be_said(filled: FullStore, new: Place) -> None:
     stop_copy(filled.path, to := new("postgresql"))
 
     with pytest.raises(Unreadable, match="unfinished copy"):
@@ -140,7 +146,7 @@ def test_whether_an_unfinished_copy_is_there_cannot_be_said(filled: Full, new: P
 
 
 @pytest.mark.parametrize("target", NEW)
-def test_a_copy_that_is_read_back_otherwise_is_no_store(target: str, filled: Full, new: Place) -> None:
+def test_a_copy_that_is_read_back_otherwise_is_no_store(target: str, filled: FullStore, new: Place) -> None:
     to = new(target)
 
     def meanwhile(what: str, done: int, of: int) -> None:
@@ -148,34 +154,34 @@ def test_a_copy_that_is_read_back_otherwise_is_no_store(target: str, filled: Ful
             said(to, "UPDATE steps SET agent_name = 'mallory' WHERE run = 1 AND number = 1")
 
     with pytest.raises(Unreadable, match="the copy of steps is not what was copied"):
-        copied(filled.path, to, meanwhile)
+        run_copy(filled.path, to, meanwhile)
 
     with pytest.raises(Unreadable, match="unfinished copy"), open_store(to):
         pass
-    assert not copied(filled.path, to).continued
-    assert rows(to) == rows(filled.path)
+    assert not run_copy(filled.path, to).continued
+    assert read_rows(to) == read_rows(filled.path)
 
 
-def _turn(filled: Full, where: StoreLocation) -> None:
-    assert went_on(where, filled)["decision"] == "Accepted"
+def _turn(filled: FullStore, where: StoreLocation) -> None:
+    assert continue_run(where, filled)["decision"] == "Accepted"
 
 
-def _token(_: Full, where: StoreLocation) -> None:
+def _token(_: FullStore, where: StoreLocation) -> None:
     said(where, "UPDATE access_tokens SET revoked_at = '2026-01-31 13:00:00.000'")
 
 
-def _pruned(_: Full, where: StoreLocation) -> None:
+def _pruned(_: FullStore, where: StoreLocation) -> None:
     said(where, "DELETE FROM events WHERE id = 1")
 
 
 @pytest.mark.parametrize("change", [_turn, _token, _pruned])
 @pytest.mark.parametrize("source", NEW)
 def test_a_store_that_is_written_to_meanwhile_is_not_copied_until_nobody_does(
-    source: str, change: Callable[[Full, StoreLocation], None], filled: Full, new: Place
+    source: str, change: Callable[[FullStore, StoreLocation], None], filled: FullStore, new: Place
 ) -> None:
     there: StoreLocation = filled.path
     if source == "postgresql":
-        copied(filled.path, there := new(source))
+        run_copy(filled.path, there := new(source))
     to = new("sqlite")
     done: list[str] = []
 
@@ -185,22 +191,22 @@ def test_a_store_that_is_written_to_meanwhile_is_not_copied_until_nobody_does(
             change(filled, there)
 
     with pytest.raises(Busy) as refused:
-        copied(there, to, meanwhile)
+        run_copy(there, to, meanwhile)
 
     assert refused.value.message.startswith("the store was written to while it was copied: ")
     assert refused.value.repair == "stop what serves it, then say the same again"
     with pytest.raises(Unreadable, match="unfinished copy"), open_store(to):
         pass
-    copied(there, to)
-    assert rows(to) == rows(there)
+    run_copy(there, to)
+    assert read_rows(to) == read_rows(there)
 
 
 @pytest.mark.parametrize("source", NEW)
-def test_what_is_copied_is_of_one_moment(source: str, filled: Full, new: Place) -> None:
+def test_what_is_copied_is_of_one_moment(source: str, filled: FullStore, new: Place) -> None:
     there: StoreLocation = filled.path
     if source == "postgresql":
-        copied(filled.path, there := new(source))
-    before, to = rows(there), new("sqlite")
+        run_copy(filled.path, there := new(source))
+    before, to = read_rows(there), new("sqlite")
     done: list[bool] = []
 
     def meanwhile(*_: object) -> None:
@@ -209,9 +215,9 @@ def test_what_is_copied_is_of_one_moment(source: str, filled: Full, new: Place) 
             _turn(filled, there)
 
     with pytest.raises(Busy):
-        copied(there, to, meanwhile)
+        run_copy(there, to, meanwhile)
 
-    left = rows(to)
+    left = read_rows(to)
     left.pop("handrail_copy")
     assert left == before
 
@@ -225,33 +231,35 @@ def test_what_is_copied_is_of_one_moment(source: str, filled: Full, new: Place) 
 )
 @pytest.mark.parametrize("target", NEW)
 def test_a_row_that_no_store_has_is_not_copied(
-    target: str, table: str, damage: str, filled: Full, new: Place
+    target: str, table: str, damage: str, filled: FullStore, new: Place
 ) -> None:
     said(filled.path, "PRAGMA ignore_check_constraints = ON", damage)
 
     with pytest.raises(Unreadable) as refused:
-        copied(filled.path, new(target))
+        run_copy(filled.path, new(target))
 
     assert refused.value.message.startswith(f"a row of {table} cannot be copied: ")
     assert refused.value.repair.startswith("run `handrail store check` on the store that is copied")
-    assert damages(filled.path)
+    assert find_damage(filled.path)
 
 
-def test_a_text_that_postgresql_cannot_keep_is_not_copied_there(filled: Full, new: Place) -> None:
+def test_a_text_that_postgresql_cannot_keep_is_not_copied_there(filled: FullStore, new: Place) -> None:
     said(filled.path, "UPDATE artifacts SET content = 'a' || char(0) WHERE run = 1 AND number = 1")
 
     with pytest.raises(Unreadable, match=r"a row of artifacts cannot be copied: .*NUL"):
-        copied(filled.path, new("postgresql"))
+        run_copy(filled.path, new("postgresql"))
 
 
-def test_a_text_that_is_none_is_not_copied(filled: Full, new: Place) -> None:
+def test_a_text_that_is_none_is_not_copied(filled: FullStore, new: Place) -> None:
     said(filled.path, "UPDATE events SET metadata = CAST(x'ff' AS TEXT) WHERE id = 1")
 
     with pytest.raises(Unreadable, match="is no sound database"):
-        copied(filled.path, new("sqlite"))
+        run_copy(filled.path, new("sqlite"))
 
 
-def test_a_table_of_many_pages_is_copied_and_a_copy_of_it_is_gone_on_with(filled: Full, new: Place) -> None:
+def test_a_table_of_many_pages_is_copied_and_a_copy_of_it_is_gone_on_with(
+    filled: FullStore, new: Place
+) -> None:
     lines = (
         "WITH RECURSIVE n (k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < ?)"
         " INSERT INTO settings SELECT printf('%08d', k), x'00' FROM n"
@@ -260,8 +268,8 @@ def test_a_table_of_many_pages_is_copied_and_a_copy_of_it_is_gone_on_with(filled
         execute(lines, (PAGE_ROWS * 2,))
     to = new("sqlite")
     stop_copy(filled.path, to, 2)
-    assert len(rows(to)["settings"]) == PAGE_ROWS * 2
+    assert len(read_rows(to)["settings"]) == PAGE_ROWS * 2
 
-    assert copied(filled.path, to).continued
+    assert run_copy(filled.path, to).continued
 
-    assert rows(to) == rows(filled.path)
+    assert read_rows(to) == read_rows(filled.path)

@@ -16,11 +16,11 @@ from handrail.runtime.ports.open_store import DAMAGE_CODES, Damage
 from handrail.runtime.store_address import DatabaseUrl, StoreLocation
 from handrail.stores.sql.maintenance import SqlMaintenance
 from handrail.stores.sql.sqlite import SqliteDatabase
-from helpers.cleanup import kept
-from helpers.history import GATE, PLAIN, History, ids, played
-from helpers.postgres import private
+from helpers.cleanup import close_later
+from helpers.history import GATE, PLAIN, History, list_run_ids, open_sample_store
+from helpers.postgres import run_private_server
 from helpers.sql_rows import PLANTED
-from helpers.store_copies import Place, copied, damages
+from helpers.store_copies import Place, find_damage, run_copy
 
 KINDS = ("sqlite", "postgresql")
 OWN = {
@@ -50,7 +50,7 @@ def there(request: pytest.FixtureRequest, past: History, new: Place) -> StoreLoc
     """The runs of `past` in a store of each kind."""
     if request.param == "sqlite":
         return past.path
-    copied(past.path, to := new("postgresql"))
+    run_copy(past.path, to := new("postgresql"))
     return to
 
 
@@ -65,7 +65,7 @@ def planted(there: StoreLocation, statement: str, rows: int = 1) -> list[Damage]
             file.execute("PRAGMA ignore_check_constraints = ON")
             done = file.execute(statement).rowcount
     assert done == rows
-    return damages(there)
+    return find_damage(there)
 
 
 def test_a_sound_store_and_an_empty_one_have_no_damage(there: StoreLocation, new: Place) -> None:
@@ -73,7 +73,7 @@ def test_a_sound_store_and_an_empty_one_have_no_damage(there: StoreLocation, new
     with open_store(empty):
         pass
 
-    assert (damages(there), damages(empty)) == ([], [])
+    assert (find_damage(there), find_damage(empty)) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -116,16 +116,16 @@ def test_a_page_that_was_overwritten_is_found_and_the_rest_is_told_as_far_as_it_
         file.seek((root - 1) * size)
         file.write(b"\xff" * size)
 
-    codes = [damage.code for damage in damages(past.path)]
+    codes = [damage.code for damage in find_damage(past.path)]
 
     assert set(codes) == {"file", "unreadable"}
     assert codes[-1] == "unreadable"
 
 
 def test_a_page_of_postgresql_that_was_overwritten_is_found_too(past: History) -> None:
-    with private() as server:
-        there = DatabaseUrl(server.fresh())
-        copied(past.path, there)
+    with run_private_server() as server:
+        there = DatabaseUrl(server.create_database())
+        run_copy(past.path, there)
         with psycopg.connect(there.url) as asked:
             (file,) = asked.execute("SELECT pg_relation_filepath('steps')").fetchone() or ("",)
         server.stop()
@@ -133,7 +133,7 @@ def test_a_page_of_postgresql_that_was_overwritten_is_found_too(past: History) -
             pages.write(b"\xff" * 8192)
         server.start()
 
-        codes = [damage.code for damage in damages(there)]
+        codes = [damage.code for damage in find_damage(there)]
 
     assert codes == ["file", "unreadable"]
 
@@ -154,11 +154,11 @@ def test_a_step_left_running_by_a_run_that_was_abandoned_is_no_damage(past: Hist
         ).fetchall()
 
     assert left == [("abandoned",), ("diverged",)]
-    assert damages(past.path) == []
+    assert find_damage(past.path) == []
 
 
 def test_check_finds_nothing_while_others_write(tmp_path: Path) -> None:
-    with played(tmp_path / "handrail.db") as play:
+    with open_sample_store(tmp_path / "handrail.db") as play:
         runs = [play.start("", GATE) for _ in range(3)]
         play.database.writer_connection().execute("PRAGMA synchronous = OFF")
 
@@ -167,7 +167,7 @@ def test_check_finds_nothing_while_others_write(tmp_path: Path) -> None:
                 for run in runs:
                     play.send(run, trigger)
 
-        database = kept(SqliteDatabase(tmp_path / "handrail.db"))
+        database = close_later(SqliteDatabase(tmp_path / "handrail.db"))
         writer = Thread(target=write)
         writer.start()
         found, looks = [], 0
@@ -189,7 +189,7 @@ def test_the_guide_tells_every_damage() -> None:
 
 
 def test_vacuum_gives_room_back_and_keeps_every_row(tmp_path: Path) -> None:
-    with played(tmp_path / "handrail.db") as play:
+    with open_sample_store(tmp_path / "handrail.db") as play:
         run = play.start("", GATE)
         with play.database.transaction() as execute:
             execute("CREATE TABLE filler (bytes)", ())
@@ -202,27 +202,27 @@ def test_vacuum_gives_room_back_and_keeps_every_row(tmp_path: Path) -> None:
 
         assert before == size > 4_000_000
         assert after == keeper.size() == (tmp_path / "handrail.db").stat().st_size < 300_000
-        assert ids(play.database) == [run]
+        assert list_run_ids(play.database) == [run]
         assert list(keeper.check()) == []
         assert play.send(run, "continue", PLAIN)["decision"] == "Waiting"
 
 
 def test_an_export_has_everything_but_tokens_and_replies(keeper: SqlMaintenance, past: History) -> None:
-    told = keeper.export(past.runs["waiting"])
+    answer = keeper.export(past.runs["waiting"])
 
-    assert told is not None
-    told = json.loads(json.dumps(told))
-    assert list(told) == ["run", "steps", "artifacts", "events", "definition"]
-    run = told["run"]
+    assert answer is not None
+    answer = json.loads(json.dumps(answer))
+    assert list(answer) == ["run", "steps", "artifacts", "events", "definition"]
+    run = answer["run"]
     assert (run["lifecycle"], run["state"], run["waiting"]) == (Lifecycle.RUNNING, "build", True)
     assert (run["started"], run["ended"]) == ("2026-01-31T09:23:00.000Z", None)
     assert run["record"]["open"][0]["held"]["payload"]["summary"] == "Built."
-    assert [event["kind"] for event in told["events"]][-2:] == [
+    assert [event["kind"] for event in answer["events"]][-2:] == [
         EntryKind.STEP_WAITING,
         EntryKind.TOKEN_GENERATED,
     ]
-    assert "workflow: gate" in told["definition"]["text"]
-    assert "token" not in told["steps"][0]
+    assert "workflow: gate" in answer["definition"]["text"]
+    assert "token" not in answer["steps"][0]
 
 
 def test_a_run_that_is_not_there_has_no_export(keeper: SqlMaintenance) -> None:
@@ -235,7 +235,7 @@ def test_a_damaged_run_is_exported_as_it_is(there: StoreLocation, past: History)
         planted(there, "DELETE FROM definitions", 2)
 
     with open_store(there) as store:
-        told = json.loads(json.dumps(store.maintenance.export(past.runs["running"])))
+        answer = json.loads(json.dumps(store.maintenance.export(past.runs["running"])))
 
-    assert told["run"]["record"] == "{broken"
-    assert (told["definition"] is None) is isinstance(there, Path)
+    assert answer["run"]["record"] == "{broken"
+    assert (answer["definition"] is None) is isinstance(there, Path)

@@ -16,8 +16,8 @@ from handrail.runtime.entries import EntryKind
 from handrail.stores.sql.rows import format_time
 from helpers.printed_queries import PRINTED
 from helpers.requirement import requirement
-from helpers.turns import ENDLESS, ORIGIN, Desk, HandClock, pinned, sqlite
-from helpers.workflows import output
+from helpers.turns import ENDLESS, ORIGIN, ManualClock, TurnHarness, load_pinned, open_sqlite
+from helpers.workflows import build_output
 
 MOMENT = 1e-8
 """The days, about a millisecond, to which `julianday` tells times apart."""
@@ -52,59 +52,59 @@ class History:
 def history(tmp_path: Path) -> History:
     now = datetime.now(UTC)
     began = now.replace(microsecond=123000) - timedelta(hours=2)
-    runs = sqlite(tmp_path)
-    desk = Desk(runs, clock=HandClock(began))
-    done, abandoned, failed = _done(desk), _abandoned(desk), _failed(desk)
-    return History(runs.database.reader(), began, done, abandoned, failed, _open(desk))
+    runs = open_sqlite(tmp_path)
+    harness = TurnHarness(runs, clock=ManualClock(began))
+    done, abandoned, failed = _done(harness), _abandoned(harness), _failed(harness)
+    return History(runs.database.reader(), began, done, abandoned, failed, _open(harness))
 
 
 def _output(title: str) -> dict[str, Any]:
     artifact = {"type": "spec", "title": title, "content": "Words."}
-    return output(artifacts=[artifact])
+    return build_output(artifacts=[artifact])
 
 
-def _done(desk: Desk) -> str:
-    began, told = desk.clock.at, desk.start()
-    desk.clock.move(seconds=10)
-    told = desk.send(told["run"], Event("continue", _output("First")), told["token"])
-    desk.clock.move(seconds=20)
-    told = desk.go_on(told["run"], told["token"])
-    desk.clock.move(seconds=30)
-    told = desk.go_on(told["run"], told["token"])
-    assert told["lifecycle"] == Lifecycle.COMPLETED
-    desk.clock.at = began
-    return str(told["run"])
+def _done(harness: TurnHarness) -> str:
+    began, answer = harness.clock.at, harness.start()
+    harness.clock.move(seconds=10)
+    answer = harness.send(answer["run"], Event("continue", _output("First")), answer["token"])
+    harness.clock.move(seconds=20)
+    answer = harness.continue_run(answer["run"], answer["token"])
+    harness.clock.move(seconds=30)
+    answer = harness.continue_run(answer["run"], answer["token"])
+    assert answer["lifecycle"] == Lifecycle.COMPLETED
+    harness.clock.at = began
+    return str(answer["run"])
 
 
-def _abandoned(desk: Desk) -> str:
-    began, told = desk.clock.at, desk.start()
-    desk.clock.move(seconds=10)
-    told = desk.send(told["run"], Event("continue", _output("Second")), told["token"])
-    desk.clock.move(minutes=30)
-    told = desk.send(told["run"], Event("abandon", note="gone quiet"))
-    assert told["lifecycle"] == Lifecycle.ABANDONED
-    desk.clock.at = began
-    return str(told["run"])
+def _abandoned(harness: TurnHarness) -> str:
+    began, answer = harness.clock.at, harness.start()
+    harness.clock.move(seconds=10)
+    answer = harness.send(answer["run"], Event("continue", _output("Second")), answer["token"])
+    harness.clock.move(minutes=30)
+    answer = harness.send(answer["run"], Event("abandon", note="gone quiet"))
+    assert answer["lifecycle"] == Lifecycle.ABANDONED
+    harness.clock.at = began
+    return str(answer["run"])
 
 
-def _failed(desk: Desk) -> str:
-    began, told = desk.clock.at, desk.start()
-    desk.clock.move(seconds=4)
-    told = desk.go_on(told["run"], told["token"])
-    desk.clock.move(seconds=6)
-    told = desk.send(told["run"], Event("fail", note="cannot be done"))
-    assert told["lifecycle"] == Lifecycle.FAILED
-    desk.clock.at = began
-    return str(told["run"])
+def _failed(harness: TurnHarness) -> str:
+    began, answer = harness.clock.at, harness.start()
+    harness.clock.move(seconds=4)
+    answer = harness.continue_run(answer["run"], answer["token"])
+    harness.clock.move(seconds=6)
+    answer = harness.send(answer["run"], Event("fail", note="cannot be done"))
+    assert answer["lifecycle"] == Lifecycle.FAILED
+    harness.clock.at = began
+    return str(answer["run"])
 
 
-def _open(desk: Desk) -> str:
-    told = desk.start(pinned(ENDLESS), replace(ORIGIN, project="/home/ann/other"))
-    run, token = str(told["run"]), told["token"]
-    assert [desk.send(run, "nope")["code"] for _ in range(2)] == [RefusalCode.NO_ROW, RefusalCode.NO_ROW]
-    assert desk.send(run, "go", "no token at all")["code"] == RefusalCode.MALFORMED
-    desk.clock.move(minutes=11)
-    assert desk.send(run, "go", token)["code"] == RefusalCode.EXPIRED
+def _open(harness: TurnHarness) -> str:
+    answer = harness.start(load_pinned(ENDLESS), replace(ORIGIN, project="/home/ann/other"))
+    run, token = str(answer["run"]), answer["token"]
+    assert [harness.send(run, "nope")["code"] for _ in range(2)] == [RefusalCode.NO_ROW, RefusalCode.NO_ROW]
+    assert harness.send(run, "go", "no token at all")["code"] == RefusalCode.MALFORMED
+    harness.clock.move(minutes=11)
+    assert harness.send(run, "go", token)["code"] == RefusalCode.EXPIRED
     return run
 
 
@@ -214,7 +214,7 @@ VALUES (?1, 'old', 'running', ?2, ?2, '{}', 1, '{}', '', ?2, 0, '', 'steps', 'sq
 
 @requirement("steps:db.time", "steps:db.queries")
 def test_an_hour_inside_a_window_counts_and_an_hour_outside_does_not(tmp_path: Path) -> None:
-    runs, now = sqlite(tmp_path), datetime.now(UTC)
+    runs, now = open_sqlite(tmp_path), datetime.now(UTC)
     writer = runs.database.writer_connection()
     for hours in (-23, -25):
         writer.execute(EVENT, (format_time(now + timedelta(hours=hours)),))
@@ -247,11 +247,11 @@ def test_every_printed_query_is_here() -> None:
 @requirement("steps:db.indexes", "steps:db.queries")
 @pytest.mark.parametrize("analysed", [False, True])
 def test_no_printed_query_reads_all_steps_or_all_events(tmp_path: Path, *, analysed: bool) -> None:
-    runs = sqlite(tmp_path)
-    desk = Desk(runs)
+    runs = open_sqlite(tmp_path)
+    harness = TurnHarness(runs)
     for _ in range(30):
-        _done(desk)
-        _failed(desk)
+        _done(harness)
+        _failed(harness)
     writer = runs.database.writer_connection()
     if analysed:
         writer.execute("VACUUM")

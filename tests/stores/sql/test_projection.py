@@ -16,8 +16,8 @@ from handrail.stores.sql.schema import SqlDatabase, load_migrations
 from handrail.stores.sql.sqlite import SqliteDatabase
 from handrail.stores.sql.summaries import SqlMeasures
 from helpers.memory_store import MemoryRuns
-from helpers.sql_stores import tabled
-from helpers.turns import NOW, Desk, pinned
+from helpers.sql_stores import open_sql_runs
+from helpers.turns import NOW, TurnHarness, load_pinned
 
 ELSEWHERE = """
 workflow: elsewhere
@@ -47,14 +47,14 @@ class Elsewhere:
     """A run in a store that is not the common one, mirrored after every turn unless told otherwise."""
 
     def __init__(self, address: str, authority: Authority) -> None:
-        self.database: SqlDatabase = tabled(address).database
+        self.database: SqlDatabase = open_sql_runs(address).database
         self.projection = SqlRunMirrors(self.database)
         self.runs = MemoryRuns()
-        flow = pinned(ELSEWHERE)
+        flow = load_pinned(ELSEWHERE)
         assert flow.workflow is not None
         self.new = NewRun(flow.workflow, Origin("elsewhere", authority, "/projects/one"), flow.definition)
         mirror = partial(self.projection.update, self.runs)
-        self.desk = Desk(self.runs, more={"lifetime": None, "mirror": mirror})
+        self.desk = TurnHarness(self.runs, more={"lifetime": None, "mirror": mirror})
         self.clock, self.run = self.desk.clock, self.desk.ids.new_id()
 
     def say(self, trigger: str) -> None:
@@ -138,7 +138,7 @@ def test_the_mirror_of_a_lost_database_is_made_again(elsewhere: Elsewhere, tmp_p
         elsewhere.clock.move(seconds=1)
     before = elsewhere.shown()
     (tmp_path / "new").mkdir(mode=0o700)
-    elsewhere.database = tabled(str(tmp_path / "new" / "handrail.db")).database
+    elsewhere.database = open_sql_runs(str(tmp_path / "new" / "handrail.db")).database
     again = SqlRunMirrors(elsewhere.database)
 
     assert again.rebuild(elsewhere.runs, elsewhere.run) > 0

@@ -15,19 +15,19 @@ from handrail.runtime.records import Caller, StepStatus
 from handrail.stores.sql.queries import SqlRunQueries
 from handrail.stores.sql.schema import load_queries
 from handrail.stores.sql.sqlite import SqliteDatabase
-from helpers.cleanup import kept
-from helpers.history import GATE, PROJECT, History, history, played
+from helpers.cleanup import close_later
+from helpers.history import GATE, PROJECT, History, create_history, open_sample_store
 from tools.sample_store import BEGINS, MINUTE
 
 
 @pytest.fixture(scope="module")
 def past(tmp_path_factory: pytest.TempPathFactory) -> History:
-    return history(tmp_path_factory.mktemp("past") / "handrail.db")
+    return create_history(tmp_path_factory.mktemp("past") / "handrail.db")
 
 
 @pytest.fixture
 def records(past: History) -> SqlRunQueries:
-    return SqlRunQueries(kept(SqliteDatabase(past.path)))
+    return SqlRunQueries(close_later(SqliteDatabase(past.path)))
 
 
 def names(
@@ -81,7 +81,7 @@ def test_filters_combine(wanted: RunFilter, found: list[str], records: SqlRunQue
 
 @pytest.mark.parametrize("sign", ["%", "_", "\\", "100%_\\"])
 def test_a_sign_that_patterns_use_is_found_as_it_is(sign: str, tmp_path: Path) -> None:
-    with played(tmp_path / "handrail.db") as play:
+    with open_sample_store(tmp_path / "handrail.db") as play:
         play.start("plain", GATE)
         run = play.start(f"goal with {sign} in it", GATE)
         found = SqlRunQueries(play.database).runs(RunFilter(text=f"h {sign} i"))
@@ -128,7 +128,7 @@ def test_a_question_with_a_reach_looks_through_so_many_and_tells_where_it_ended(
 
 
 def test_a_failure_that_somebody_has_forked_needs_nobody(tmp_path: Path) -> None:
-    with played(tmp_path / "handrail.db") as play:
+    with open_sample_store(tmp_path / "handrail.db") as play:
         run = play.start("", GATE)
         play.send(run, FAIL, note="no idea")
         records = SqlRunQueries(play.database)
@@ -139,7 +139,7 @@ def test_a_failure_that_somebody_has_forked_needs_nobody(tmp_path: Path) -> None
 
 
 def test_the_last_entry_is_the_newest_of_all(records: SqlRunQueries, tmp_path: Path) -> None:
-    with played(tmp_path / "handrail.db") as play:
+    with open_sample_store(tmp_path / "handrail.db") as play:
         assert SqlRunQueries(play.database).last_entry_number() == 0
 
     assert records.last_entry_number() == records.journal(most=1000)[-1].number
@@ -147,7 +147,7 @@ def test_the_last_entry_is_the_newest_of_all(records: SqlRunQueries, tmp_path: P
 
 @pytest.mark.unmeasured
 def test_a_thousand_runs_are_paged_each_once_also_while_others_start(tmp_path: Path) -> None:
-    with played(tmp_path / "handrail.db") as play:
+    with open_sample_store(tmp_path / "handrail.db") as play:
         play.database.writer_connection().execute("PRAGMA synchronous = OFF")
         started = [play.start(f"number {number}", GATE) for number in range(1000)]
         records = SqlRunQueries(play.database)
@@ -204,7 +204,7 @@ def test_a_run_that_is_not_there_is_none(records: SqlRunQueries) -> None:
 
 
 def test_ids_are_found_by_how_they_begin_ten_at_most(tmp_path: Path) -> None:
-    with played(tmp_path / "handrail.db") as play:
+    with open_sample_store(tmp_path / "handrail.db") as play:
         started = [play.start("", GATE) for _ in range(17)]
         records = SqlRunQueries(play.database)
 
@@ -254,7 +254,7 @@ def test_artifacts_come_in_order_without_their_text_and_the_text_alone(
 
 
 def test_the_size_of_an_artifact_is_that_of_its_bytes(tmp_path: Path) -> None:
-    with played(tmp_path / "handrail.db") as play:
+    with open_sample_store(tmp_path / "handrail.db") as play:
         run = play.start("", GATE)
         text = "é\u0000x"
         row = (1, 1, "a", "build", "builder", "t", "T", "2026-01-31 09:00:00.000", text)
@@ -290,7 +290,7 @@ def test_the_journal_is_that_of_one_run_or_of_all(records: SqlRunQueries, past: 
 
 
 def test_an_entry_about_no_run_has_no_run(tmp_path: Path) -> None:
-    with played(tmp_path / "handrail.db") as play:
+    with open_sample_store(tmp_path / "handrail.db") as play:
         play.send("00000000-0000-4000-8000-000000000000", "pause")
         (written,) = SqlRunQueries(play.database).journal()
 
@@ -298,7 +298,7 @@ def test_an_entry_about_no_run_has_no_run(tmp_path: Path) -> None:
 
 
 def test_the_pulse_beats_when_another_connection_commits_and_only_then(tmp_path: Path) -> None:
-    with played(tmp_path / "handrail.db") as play:
+    with open_sample_store(tmp_path / "handrail.db") as play:
         before = play.database.data_version()
 
         assert play.database.data_version() == before
@@ -307,7 +307,7 @@ def test_the_pulse_beats_when_another_connection_commits_and_only_then(tmp_path:
 
 
 def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
-    database = kept(SqliteDatabase(past.path))
+    database = close_later(SqliteDatabase(past.path))
     sql = load_queries("questions.sql")
     asked = {
         "wanted": (
@@ -349,7 +349,7 @@ def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
     ("name", "index"), [("refusals_of", "events_refused"), ("remarks_of", "events_remarks")]
 )
 def test_the_few_entries_that_every_look_asks_for_have_an_index(past: History, name: str, index: str) -> None:
-    database = kept(SqliteDatabase(past.path))
+    database = close_later(SqliteDatabase(past.path))
     statement = load_queries("questions.sql")[name]
     plan = database.reader().execute(f"EXPLAIN QUERY PLAN {statement}", ("x", 9)).fetchone()
 

@@ -28,8 +28,8 @@ from handrail.stores.sql.runs import SqliteRuns
 from handrail.stores.sql.schema import load_queries
 from handrail.stores.sql.sqlite import SqliteDatabase
 from helpers.requirement import requirement
-from helpers.turns import NOW, Desk, sqlite
-from helpers.workflows import output
+from helpers.turns import NOW, TurnHarness, open_sqlite
+from helpers.workflows import build_output
 
 ONE, TWO, THREE = (f"00000000-0000-0000-0000-00000000000{number}" for number in (1, 4, 7))
 ROOT = "/home/ann/paper"
@@ -38,27 +38,27 @@ PROJECT = "7ce99291f4478d52"
 
 def _made(*titles: str) -> Event:
     artifacts = [{"type": title[0], "title": title, "content": f"{title}."} for title in titles]
-    return Event("continue", output(artifacts=artifacts))
+    return Event("continue", build_output(artifacts=artifacts))
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def harness(tmp_path: Path) -> TurnHarness:
     """A run completed with a1 and its synthesis, one at its second step with b1 and a2, one just begun."""
-    desk = Desk(sqlite(tmp_path))
-    told = desk.start()
+    turns = TurnHarness(open_sqlite(tmp_path))
+    answer = turns.start()
     for titles in (("a1",), (), ()):
-        told = desk.send(ONE, _made(*titles), told["token"])
-        desk.clock.move(seconds=1)
-    told = desk.start()
-    desk.send(TWO, _made("b1", "a2"), told["token"])
-    desk.start()
-    return desk
+        answer = turns.send(ONE, _made(*titles), answer["token"])
+        turns.clock.move(seconds=1)
+    answer = turns.start()
+    turns.send(TWO, _made("b1", "a2"), answer["token"])
+    turns.start()
+    return turns
 
 
 @pytest.fixture
-def records(desk: Desk) -> SqlRunQueries:
-    assert isinstance(desk.runs, SqliteRuns)
-    return SqlRunQueries(desk.runs.database)
+def records(harness: TurnHarness) -> SqlRunQueries:
+    assert isinstance(harness.runs, SqliteRuns)
+    return SqlRunQueries(harness.runs.database)
 
 
 @pytest.mark.parametrize(
@@ -107,12 +107,12 @@ def test_an_excerpt_is_an_artifact_of_a_run_with_its_text(records: SqlRunQueries
     ],
 )
 def test_an_excerpt_ends_between_characters_and_its_size_is_that_of_the_whole(
-    text: str, shown: str, desk: Desk, records: SqlRunQueries
+    text: str, shown: str, harness: TurnHarness, records: SqlRunQueries
 ) -> None:
-    desk.send(
+    harness.send(
         THREE,
-        Event("continue", output(artifacts=[{"type": "t", "title": "T", "content": text}])),
-        desk.recover(THREE)["token"],
+        Event("continue", build_output(artifacts=[{"type": "t", "title": "T", "content": text}])),
+        harness.recover(THREE)["token"],
     )
 
     (found,) = records.excerpts(ArtifactsOfRun(THREE))
@@ -134,7 +134,7 @@ def test_the_last_steps_that_are_done_are_told_in_order(records: SqlRunQueries) 
     assert records.last_completed_steps(ONE, 0) == records.last_completed_steps("nobody", 9) == ()
 
 
-def test_open_steps_are_those_that_wait_for_an_output(desk: Desk, records: SqlRunQueries) -> None:
+def test_open_steps_are_those_that_wait_for_an_output(harness: TurnHarness, records: SqlRunQueries) -> None:
     (step,) = records.open_steps(TWO)
 
     assert (step.number, step.state, step.agent, step.opened) == (
@@ -144,11 +144,13 @@ def test_open_steps_are_those_that_wait_for_an_output(desk: Desk, records: SqlRu
         NOW + timedelta(seconds=3),
     )
     assert records.open_steps(ONE) == records.open_steps("nobody") == ()
-    desk.send(TWO, Event("pause"))
+    harness.send(TWO, Event("pause"))
     assert records.open_steps(TWO) == (step,)
 
 
-def test_runs_under_way_in_these_projects_come_last_started_first(desk: Desk, records: SqlRunQueries) -> None:
+def test_runs_under_way_in_these_projects_come_last_started_first(
+    harness: TurnHarness, records: SqlRunQueries
+) -> None:
     assert records.list_active_ids((ROOT,)) == (THREE, TWO)
     assert records.list_active_ids(("/elsewhere", ROOT), TWO[:36]) == (TWO,)
     assert (
@@ -157,15 +159,15 @@ def test_runs_under_way_in_these_projects_come_last_started_first(desk: Desk, re
         == records.list_active_ids(())
         == ()
     )
-    desk.send(THREE, Event("abandon", note="enough"))
+    harness.send(THREE, Event("abandon", note="enough"))
     assert records.list_active_ids((ROOT,)) == (TWO,)
 
 
 def test_the_runs_of_the_nearest_project_come_with_all_that_a_hook_tells_last_called_first(
-    desk: Desk, records: SqlRunQueries
+    harness: TurnHarness, records: SqlRunQueries
 ) -> None:
-    desk.clock.move(seconds=1)
-    assert desk.send(TWO, Event("nonsense"), desk.recover(TWO)["token"])["status"] == "error"
+    harness.clock.move(seconds=1)
+    assert harness.send(TWO, Event("nonsense"), harness.recover(TWO)["token"])["status"] == "error"
     two, three = records.live_runs(("/elsewhere", ROOT, "/"))
 
     assert (two.id, two.workflow, two.state, two.project) == (TWO, "paper", "review", ROOT)
@@ -176,7 +178,7 @@ def test_the_runs_of_the_nearest_project_come_with_all_that_a_hook_tells_last_ca
     assert (three.id, three.state, three.refused) == (THREE, "draft", {})
     assert [run.id for run in records.live_runs((ROOT,), 1)] == [TWO]
     assert records.live_runs(("/elsewhere",)) == records.live_runs(()) == ()
-    desk.send(TWO, Event("abandon", note="enough"))
+    harness.send(TWO, Event("abandon", note="enough"))
     assert [run.id for run in records.live_runs((ROOT,))] == [THREE]
 
 
@@ -184,19 +186,19 @@ def test_completed_runs_are_those_with_the_last_final_artifacts(records: SqlRunQ
     assert records.list_completed_ids() == (ONE,)
 
 
-def test_a_project_is_known_with_its_active_run(desk: Desk, records: SqlRunQueries) -> None:
+def test_a_project_is_known_with_its_active_run(harness: TurnHarness, records: SqlRunQueries) -> None:
     assert records.project(PROJECT) == ProjectRow(PROJECT, "paper", ROOT, THREE, NOW)
     assert records.project("another") is None
-    desk.send(THREE, Event("abandon", note="enough"))
+    harness.send(THREE, Event("abandon", note="enough"))
     assert records.project(PROJECT) == ProjectRow(PROJECT, "paper", ROOT, "", NOW)
 
 
 def test_answers_inside_a_moment_are_of_that_moment_whatever_others_commit(
-    desk: Desk, records: SqlRunQueries
+    harness: TurnHarness, records: SqlRunQueries
 ) -> None:
     with records.snapshot():
         before = (records.run(THREE), records.open_steps(THREE), records.excerpts(RecentArtifacts()))
-        desk.send(THREE, _made("c1"), desk.recover(THREE)["token"])
+        harness.send(THREE, _made("c1"), harness.recover(THREE)["token"])
         assert (records.run(THREE), records.open_steps(THREE), records.excerpts(RecentArtifacts())) == before
 
     assert records.excerpts(RecentArtifacts())[0].artifact.title == "c1"
@@ -242,13 +244,13 @@ def _plan(records: SqlRunQueries, name: str) -> list[str]:
 @requirement("steps:db.indexes")
 @pytest.mark.parametrize("analysed", [False, True])
 def test_no_question_reads_all_artifacts_or_all_runs(
-    desk: Desk, records: SqlRunQueries, *, analysed: bool
+    harness: TurnHarness, records: SqlRunQueries, *, analysed: bool
 ) -> None:
     _writer(records).execute("PRAGMA synchronous = OFF")
     for _ in range(60):
-        told = desk.start()
+        answer = harness.start()
         for titles in (("a1", "b1"), ("c1",), ()):
-            told = desk.send(told["run"], _made(*titles), told["token"])
+            answer = harness.send(answer["run"], _made(*titles), answer["token"])
     if analysed:
         _writer(records).execute("ANALYZE")
 
@@ -269,24 +271,28 @@ def test_a_question_without_its_index_is_found(records: SqlRunQueries) -> None:
     assert any("SCAN" in line for line in _plan(records, "final_in"))
 
 
-def test_a_turn_that_does_not_complete_its_run_writes_to_no_index_of_what_is_final(desk: Desk) -> None:
-    assert isinstance(desk.runs, SqliteRuns)
-    writer = desk.runs.database.writer_connection()
+def test_a_turn_that_does_not_complete_its_run_writes_to_no_index_of_what_is_final(
+    harness: TurnHarness,
+) -> None:
+    assert isinstance(harness.runs, SqliteRuns)
+    writer = harness.runs.database.writer_connection()
     counted = (
         "SELECT (SELECT count(*) FROM artifacts INDEXED BY artifacts_final WHERE is_final = 1),"
         " (SELECT count(*) FROM runs INDEXED BY runs_completed WHERE state = 'completed')"
     )
     before = writer.execute(counted).fetchone()
-    desk.send(TWO, _made("c1"), desk.recover(TWO)["token"])
+    harness.send(TWO, _made("c1"), harness.recover(TWO)["token"])
 
     assert before == writer.execute(counted).fetchone() == (2, 1)
-    desk.send(TWO, _made(), desk.recover(TWO)["token"])
+    harness.send(TWO, _made(), harness.recover(TWO)["token"])
     assert writer.execute(counted).fetchone() == (6, 2)
 
 
-def test_an_artifact_without_content_has_an_empty_excerpt(desk: Desk, records: SqlRunQueries) -> None:
-    assert isinstance(desk.runs, SqliteRuns)
-    with desk.runs.database.transaction() as execute:
+def test_an_artifact_without_content_has_an_empty_excerpt(
+    harness: TurnHarness, records: SqlRunQueries
+) -> None:
+    assert isinstance(harness.runs, SqliteRuns)
+    with harness.runs.database.transaction() as execute:
         execute("UPDATE artifacts SET content = '' WHERE title = 'a1'", ())
 
     (only,) = [one for one in records.excerpts(ArtifactsOfRun(ONE)) if one.artifact.title == "a1"]

@@ -18,19 +18,28 @@ from handrail.runtime.tokens import hash_token
 from handrail.stores.sql import rows
 from handrail.stores.sql.runs import SqliteRuns
 from handrail.stores.sql.sqlite import SqliteDatabase
-from helpers.cleanup import kept
+from helpers.cleanup import close_later
 from helpers.requirement import requirement
-from helpers.sql_rows import TABLES, changed, everything
-from helpers.store_programs import broken
-from helpers.stores import DEFINITION, DIGEST, OTHER, RUN, begun, ended, followed, walked
-from helpers.turns import ENDLESS, NOW, Desk, pinned
+from helpers.sql_rows import TABLES, list_changed_tables, read_all_rows
+from helpers.store_programs import break_database_disk
+from helpers.stores import (
+    DEFINITION,
+    DIGEST,
+    OTHER,
+    RUN,
+    build_first_turn,
+    build_last_turn,
+    build_next_turn,
+    save_turns,
+)
+from helpers.turns import ENDLESS, NOW, TurnHarness, load_pinned
 
 
 class Commits:
     """Counts what another connection sees come, and what the writer is told to do."""
 
     def __init__(self, runs: SqliteRuns) -> None:
-        self._other = kept(sqlite3.connect(runs.database.path))
+        self._other = close_later(sqlite3.connect(runs.database.path))
         self._log = runs.database.path.with_name("handrail.db-wal")
         self.said: list[str] = []
         runs.database.writer_connection().set_trace_callback(self.said.append)
@@ -63,34 +72,34 @@ def commits(runs: SqliteRuns) -> Iterator[Commits]:
 
 @requirement("steps:db.tx")
 def test_whatever_a_call_does_it_does_in_one_commit(runs: SqliteRuns, commits: Commits) -> None:
-    desk = Desk(runs)
-    told: dict[str, Any] = {}
+    harness = TurnHarness(runs)
+    answer: dict[str, Any] = {}
 
     def kept(call: Callable[[], dict[str, Any]]) -> Callable[[], None]:
-        return lambda: told.update(call())
+        return lambda: answer.update(call())
 
-    assert commits.of(kept(desk.start)) == 1
-    run, first = told["run"], told["token"]
-    assert commits.of(kept(lambda: desk.go_on(run, told["token"]))) == 1
-    assert commits.of(lambda: desk.send(run, "nope")) == 1
-    assert commits.of(lambda: desk.go_on("nobody", "")) == 1
-    assert commits.of(lambda: desk.recover("nobody")) == 1
-    assert commits.of(lambda: desk.go_on(run, "no token")) == 1
-    assert commits.of(lambda: desk.go_on(run, first, summary="Other.")) == 1
-    assert commits.of(kept(lambda: desk.recover(run))) == 1
-    desk.clock.move(minutes=11)
-    assert commits.of(kept(lambda: desk.go_on(run, told["token"]))) == 1
-    assert told["code"] == RefusalCode.EXPIRED
-    assert commits.of(kept(lambda: desk.send(run, Event("pause")))) == 1
+    assert commits.of(kept(harness.start)) == 1
+    run, first = answer["run"], answer["token"]
+    assert commits.of(kept(lambda: harness.continue_run(run, answer["token"]))) == 1
+    assert commits.of(lambda: harness.send(run, "nope")) == 1
+    assert commits.of(lambda: harness.continue_run("nobody", "")) == 1
+    assert commits.of(lambda: harness.recover("nobody")) == 1
+    assert commits.of(lambda: harness.continue_run(run, "no token")) == 1
+    assert commits.of(lambda: harness.continue_run(run, first, summary="Other.")) == 1
+    assert commits.of(kept(lambda: harness.recover(run))) == 1
+    harness.clock.move(minutes=11)
+    assert commits.of(kept(lambda: harness.continue_run(run, answer["token"]))) == 1
+    assert answer["code"] == RefusalCode.EXPIRED
+    assert commits.of(kept(lambda: harness.send(run, Event("pause")))) == 1
 
 
 @requirement("steps:token.retry")
 def test_a_repeated_call_and_a_question_commit_nothing(runs: SqliteRuns, commits: Commits) -> None:
-    desk = Desk(runs)
-    token = desk.start()["token"]
-    run = str(desk.outcomes[-1].stored.run.id if desk.outcomes[-1].stored else "")
-    first = desk.go_on(run, token)
-    before = everything(runs)
+    harness = TurnHarness(runs)
+    token = harness.start()["token"]
+    run = str(harness.outcomes[-1].stored.run.id if harness.outcomes[-1].stored else "")
+    first = harness.continue_run(run, token)
+    before = read_all_rows(runs)
 
     def ask() -> None:
         runs.load(run)
@@ -100,16 +109,16 @@ def test_a_repeated_call_and_a_question_commit_nothing(runs: SqliteRuns, commits
         runs.load_token_key()
 
     assert commits.of(ask) == 0
-    assert commits.of(lambda: desk.go_on(run, token)) == 0
-    assert desk.go_on(run, token) == first
-    assert changed(before, everything(runs)) == []
+    assert commits.of(lambda: harness.continue_run(run, token)) == 0
+    assert harness.continue_run(run, token) == first
+    assert list_changed_tables(before, read_all_rows(runs)) == []
 
 
 @requirement("steps:db.tx")
 def test_a_turn_is_confirmed_by_the_disk_exactly_once_and_turns_taken_together_once_for_all(
     tmp_path: Path,
 ) -> None:
-    found = broken("fsyncs", tmp_path)
+    found = break_database_disk("fsyncs", tmp_path)
 
     assert found["wrong"] == []
     assert found["told"] == ["3 turns, 3 fsyncs", "3 together, 0 fsyncs yet", "then 1"]
@@ -117,14 +126,14 @@ def test_a_turn_is_confirmed_by_the_disk_exactly_once_and_turns_taken_together_o
 
 @requirement("steps:tel.errors")
 def test_a_refusal_leaves_an_event_and_nothing_else(runs: SqliteRuns) -> None:
-    desk = Desk(runs)
-    run = desk.start()["run"]
-    before = everything(runs)
-    assert desk.send(run, "nope")["code"] == RefusalCode.NO_ROW
-    assert desk.send("nobody", "go")["code"] == RefusalCode.UNKNOWN_RUN
+    harness = TurnHarness(runs)
+    run = harness.start()["run"]
+    before = read_all_rows(runs)
+    assert harness.send(run, "nope")["code"] == RefusalCode.NO_ROW
+    assert harness.send("nobody", "go")["code"] == RefusalCode.UNKNOWN_RUN
 
-    after = everything(runs)
-    assert changed(before, after) == ["events"]
+    after = read_all_rows(runs)
+    assert list_changed_tables(before, after) == ["events"]
     added = after["events"][len(before["events"]) :]
     assert [(row[1], row[3], row[6]) for row in added] == [
         (EntryKind.ERROR_OCCURRED, 0, '{"error_type":"no_row","rule":"draft","trigger":"nope","by":"agent"}'),
@@ -138,18 +147,18 @@ def test_a_refusal_leaves_an_event_and_nothing_else(runs: SqliteRuns) -> None:
 
 @pytest.mark.parametrize("table", ["steps", "artifacts", "events", "replies", "definitions"])
 def test_a_turn_that_cannot_be_saved_whole_is_not_saved_at_all(runs: SqliteRuns, table: str) -> None:
-    stored = walked(runs, 1)
+    stored = save_turns(runs, 1)
     writer = runs.database.writer_connection()
     writer.execute(
         f"CREATE TEMP TRIGGER refuse BEFORE INSERT ON main.{table} BEGIN SELECT raise(ABORT, 'no'); END"
     )
-    before = everything(runs)
+    before = read_all_rows(runs)
     text = replace(DEFINITION, digest="e" * 64)
-    turn = followed(stored, definition=text, artifacts=(Artifact("a", "draft", "w", "t", "T", "c"),))
+    turn = build_next_turn(stored, definition=text, artifacts=(Artifact("a", "draft", "w", "t", "T", "c"),))
 
     with pytest.raises(sqlite3.IntegrityError, match="no"):
         runs.commit(turn)
-    assert changed(before, everything(runs)) == []
+    assert list_changed_tables(before, read_all_rows(runs)) == []
     writer.execute("DROP TRIGGER refuse")
     assert runs.commit(turn)
 
@@ -163,10 +172,10 @@ def test_the_project_of_a_run_knows_it_until_it_ends(
 ) -> None:
     ask = runs.database.reader().execute
     active = "SELECT name, root, active_task_id FROM projects"
-    stored = walked(runs, 1)
+    stored = save_turns(runs, 1)
     assert ask(active).fetchall() == [("paper", "/home/ann/paper", RUN)]
 
-    turn = ended(stored, lifecycle, artifacts=(Artifact("a", "draft", "w", "t", "T", "c"),))
+    turn = build_last_turn(stored, lifecycle, artifacts=(Artifact("a", "draft", "w", "t", "T", "c"),))
     assert runs.commit(turn)
     assert ask(active).fetchall() == [("paper", "/home/ann/paper", None)]
     assert ask("SELECT is_final FROM workflow_artifacts").fetchall() == [(final,)]
@@ -174,9 +183,9 @@ def test_the_project_of_a_run_knows_it_until_it_ends(
 
 @requirement("steps:token.form")
 def test_only_an_open_step_has_a_token_and_only_its_hash_is_in_its_row(runs: SqliteRuns) -> None:
-    desk = Desk(runs)
-    first = desk.start()
-    second = desk.go_on(first["run"], first["token"])
+    harness = TurnHarness(runs)
+    first = harness.start()
+    second = harness.continue_run(first["run"], first["token"])
 
     ask = runs.database.reader().execute
     found = ask("SELECT step_name, token FROM workflow_steps ORDER BY number").fetchall()
@@ -184,9 +193,9 @@ def test_only_an_open_step_has_a_token_and_only_its_hash_is_in_its_row(runs: Sql
 
 
 def test_the_end_of_an_older_run_leaves_a_newer_one_active(runs: SqliteRuns) -> None:
-    stored = walked(runs, 1)
-    walked(runs, 1, OTHER)
-    assert runs.commit(ended(stored))
+    stored = save_turns(runs, 1)
+    save_turns(runs, 1, OTHER)
+    assert runs.commit(build_last_turn(stored))
 
     ask = runs.database.reader().execute
     assert ask("SELECT active_task_id FROM projects").fetchall() == [(OTHER,)]
@@ -195,7 +204,7 @@ def test_the_end_of_an_older_run_leaves_a_newer_one_active(runs: SqliteRuns) -> 
 def test_the_log_is_put_into_the_file_after_many_commits_and_not_before(runs: SqliteRuns) -> None:
     said: list[str] = []
     runs.database.writer_connection().set_trace_callback(said.append)
-    stored = walked(runs, 62)
+    stored = save_turns(runs, 62)
     runs.database.do_idle_work()
     assert [line for line in said if "checkpoint" in line] == []
     runs.note("", NOW, ())
@@ -248,11 +257,11 @@ def _events(runs: SqliteRuns) -> list[tuple[Any, ...]]:
 
 
 def test_the_chain_is_that_of_the_events_and_misses_any_that_is_changed(runs: SqliteRuns) -> None:
-    desk = Desk(runs)
-    run = desk.start(pinned(ENDLESS))["run"]
+    harness = TurnHarness(runs)
+    run = harness.start(load_pinned(ENDLESS))["run"]
     for event in ("go", "go", "nope", "wait", "go"):
-        desk.clock.move(seconds=1)
-        desk.send(run, event)
+        harness.clock.move(seconds=1)
+        harness.send(run, event)
     (chain,) = runs.database.reader().execute("SELECT chain FROM runs").fetchone()
     events = _events(runs)
     assert recomputed(events) == chain
@@ -290,22 +299,25 @@ CORPUS = (
 
 @pytest.mark.parametrize("text", CORPUS)
 def test_a_text_that_looks_like_sql_is_only_a_text(runs: SqliteRuns, text: str) -> None:
-    walked(runs, 2)
-    before = everything(runs)
+    save_turns(runs, 2)
+    before = read_all_rows(runs)
     entry = Entry(EntryKind.STEP_STAYED, text, text, {text: text})
 
     assert (runs.load(text), runs.find_recorded_call(text, 1), runs.entries(text)) == (None, None, ())
     assert runs.definition(text) is None
     runs.touch(text, NOW)
     assert (
-        runs.renew_tokens(replace(get_run_after(begun(text)), revision=1), {1: text}, NOW, (entry,)) is False
+        runs.renew_tokens(
+            replace(get_run_after(build_first_turn(text)), revision=1), {1: text}, NOW, (entry,)
+        )
+        is False
     )
-    assert changed(before, everything(runs)) == []
+    assert list_changed_tables(before, read_all_rows(runs)) == []
 
     runs.note(text, NOW, (entry,))
-    stored = begun(text).before
+    stored = build_first_turn(text).before
     origin = replace(stored.origin, project=text, goal=text, principal=text, parent=text, face=text)
-    turn = begun(
+    turn = build_first_turn(
         text,
         before=replace(stored, origin=origin),
         entries=(entry,),
@@ -314,7 +326,7 @@ def test_a_text_that_looks_like_sql_is_only_a_text(runs: SqliteRuns, text: str) 
     )
     assert runs.commit(turn)
     assert runs.load(text) == get_run_after(turn)
-    after = everything(runs)
+    after = read_all_rows(runs)
     assert {name: after[name][: len(before[name])] for name in before} == before
     assert [len(after[name]) - len(before[name]) for name in TABLES] == [0, 0, 1, 1, 1, 1, 2, 1]
 
@@ -325,9 +337,9 @@ def test_a_text_that_looks_like_sql_is_only_a_text(runs: SqliteRuns, text: str) 
 def test_a_turn_that_acts_on_what_a_database_does_not_have_is_not_acknowledged(
     runs: SqliteRuns, effect: dict[str, Any]
 ) -> None:
-    before = everything(runs)
+    before = read_all_rows(runs)
 
     with pytest.raises(ValueError, match="its store does not"):
-        runs.commit(begun(**effect))
+        runs.commit(build_first_turn(**effect))
 
-    assert changed(before, everything(runs)) == []
+    assert list_changed_tables(before, read_all_rows(runs)) == []

@@ -10,7 +10,7 @@ from handrail.runtime.entries import EntryKind
 from handrail.runtime.records import StepStatus
 from handrail.stores.sql.runs import SqliteRuns
 from helpers.requirement import requirement
-from helpers.stores import RUN, begun
+from helpers.stores import RUN, build_first_turn
 
 COLUMNS = {
     "workflow_executions": "execution_id workflow_name state current_step started_at updated_at completed_at"
@@ -43,7 +43,7 @@ WRONG = ("", "RUNNING", "running ", "started", "0", None, 7)
 
 @pytest.fixture
 def writer(runs: SqliteRuns) -> sqlite3.Connection:
-    assert runs.commit(begun())
+    assert runs.commit(build_first_turn())
     return runs.database.writer_connection()
 
 

@@ -16,11 +16,11 @@ from handrail.app.app import open_app
 from handrail.runtime.errors import Fault, NewerFormat, NotWritable, Unreadable
 from handrail.stores.sql.schema import APPLICATION_ID, load_migrations
 from handrail.stores.sql.sqlite import SqliteDatabase
-from helpers.cleanup import kept
+from helpers.cleanup import close_later
 from helpers.requirement import requirement
-from helpers.store_programs import crowd
-from helpers.stores import RUN, begun, followed, walked
-from helpers.turns import NOW, sqlite
+from helpers.store_programs import run_sqlite_crowd
+from helpers.stores import RUN, build_first_turn, build_next_turn, save_turns
+from helpers.turns import NOW, open_sqlite
 
 
 @pytest.fixture
@@ -54,16 +54,16 @@ def _refused(file: Path) -> Fault:
 @requirement("steps:db.migrate")
 def test_16_processes_that_open_a_new_store_at_once_open_the_same_one(file: Path) -> None:
     for _ in range(4):
-        told = crowd("open", file, 16)
-        assert [one for one in told if "error" in one] == []
-        assert len({one["key"] for one in told}) == 1
+        answer = run_sqlite_crowd("open", file, 16)
+        assert [one for one in answer if "error" in one] == []
+        assert len({one["key"] for one in answer}) == 1
         for left in file.parent.iterdir():
             left.unlink()
 
 
 @requirement("steps:db.migrate")
 def test_a_new_store_says_whose_it_is_and_how_far_it_is_migrated(file: Path) -> None:
-    store = kept(SqliteDatabase(file))
+    store = close_later(SqliteDatabase(file))
     ask = store.reader().execute
 
     assert ask("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
@@ -73,14 +73,14 @@ def test_a_new_store_says_whose_it_is_and_how_far_it_is_migrated(file: Path) -> 
 
 @requirement("steps:db.migrate")
 def test_a_store_is_opened_again_and_not_migrated_again(file: Path) -> None:
-    first = sqlite(file.parent.parent)
-    stored = walked(first, 3)
+    first = open_sqlite(file.parent.parent)
+    stored = save_turns(first, 3)
     first.database.close()
     before = file.read_bytes()
     SqliteDatabase(file).close()
 
     assert file.read_bytes() == before
-    again = sqlite(file.parent.parent)
+    again = open_sqlite(file.parent.parent)
     assert again.load(RUN) == stored
 
 
@@ -99,12 +99,12 @@ def test_a_store_of_a_newer_program_is_refused_and_left_alone(file: Path) -> Non
 
 @requirement("steps:db.migrate")
 def test_a_newer_schema_that_comes_while_the_store_is_open_is_refused_at_the_next_write(file: Path) -> None:
-    runs = sqlite(file.parent.parent)
-    stored = walked(runs, 1)
+    runs = open_sqlite(file.parent.parent)
+    stored = save_turns(runs, 1)
     _raw(file, f"PRAGMA user_version = {len(load_migrations()) + 1}")
 
     for write in (
-        lambda: runs.commit(followed(stored)),
+        lambda: runs.commit(build_next_turn(stored)),
         lambda: runs.note(RUN, NOW, ()),
         lambda: runs.touch(RUN, NOW),
         lambda: runs.renew_tokens(stored, {1: "x"}, NOW, ()),
@@ -125,33 +125,33 @@ def _planted(monkeypatch: pytest.MonkeyPatch, script: str) -> int:
 def test_a_store_of_an_older_schema_is_brought_up_once_and_keeps_its_rows(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = sqlite(file.parent.parent)
-    stored = walked(old, 2)
+    old = open_sqlite(file.parent.parent)
+    stored = save_turns(old, 2)
     added = _planted(monkeypatch, "CREATE TABLE added (a);\nINSERT INTO added SELECT revision FROM runs;")
 
     for _ in range(2):
-        new = sqlite(file.parent.parent)
+        new = open_sqlite(file.parent.parent)
         ask = new.database.reader().execute
         assert ask("PRAGMA user_version").fetchone() == (added,)
         assert ask("SELECT a FROM added").fetchall() == [(2,)]
         assert new.load(RUN) == stored
         new.database.close()
     with pytest.raises(NewerFormat, match=f"a newer Handrail has brought .* to schema {added}"):
-        old.commit(followed(stored))
-    new = sqlite(file.parent.parent)
-    assert new.commit(followed(stored))
+        old.commit(build_next_turn(stored))
+    new = open_sqlite(file.parent.parent)
+    assert new.commit(build_next_turn(stored))
 
 
 def test_a_migration_that_fails_leaves_the_old_schema(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = sqlite(file.parent.parent)
-    stored = walked(runs, 2)
+    runs = open_sqlite(file.parent.parent)
+    stored = save_turns(runs, 2)
     runs.database.close()
     _planted(monkeypatch, "CREATE TABLE half (a);\nDROP TABLE steps;\nINSERT INTO nowhere VALUES (1);")
 
     with pytest.raises(sqlite3.OperationalError, match="nowhere"):
         SqliteDatabase(file)
     monkeypatch.undo()
-    again = sqlite(file.parent.parent)
+    again = open_sqlite(file.parent.parent)
     assert again.load(RUN) == stored
     ask = again.database.reader().execute
     assert ask("PRAGMA user_version").fetchone() == (len(load_migrations()),)
@@ -211,8 +211,8 @@ def test_what_is_no_plain_file_is_refused(file: Path, kind: str) -> None:
 
 @pytest.mark.usefixtures("open_umask")
 def test_only_its_owner_may_read_any_file_or_folder_of_a_store(tmp_path: Path) -> None:
-    runs = sqlite(tmp_path / "some" / "where")
-    runs.commit(begun())
+    runs = open_sqlite(tmp_path / "some" / "where")
+    runs.commit(build_first_turn())
 
     modes = {
         path.name: oct(stat.S_IMODE(path.stat().st_mode))
@@ -260,8 +260,8 @@ def test_a_refused_file_leaves_nothing_open(file: Path) -> None:
 
 
 def test_a_thread_that_has_ended_leaves_no_connection_behind(file: Path) -> None:
-    runs = sqlite(file.parent.parent)
-    stored = walked(runs, 1)
+    runs = open_sqlite(file.parent.parent)
+    stored = save_turns(runs, 1)
     found: list[object] = []
 
     def opened() -> int:
@@ -277,8 +277,8 @@ def test_a_thread_that_has_ended_leaves_no_connection_behind(file: Path) -> None
 
 @requirement("steps:db.nobuffer")
 def test_what_is_acknowledged_is_there_for_a_process_that_opens_the_file_next(file: Path) -> None:
-    runs = sqlite(file.parent.parent)
-    walked(runs, 2)
+    runs = open_sqlite(file.parent.parent)
+    save_turns(runs, 2)
     program = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute('SELECT revision FROM runs'))"
     done = subprocess.run([sys.executable, "-c", program, file], capture_output=True, text=True, check=True)
 

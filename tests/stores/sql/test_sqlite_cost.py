@@ -8,7 +8,7 @@ import pytest
 from handrail.engine.model import Event
 from handrail.runtime.turn import Call, take_turn
 from handrail.stores.sql.sqlite import SqliteDatabase
-from helpers.cleanup import kept
+from helpers.cleanup import close_later
 from stage import Stage, render, stage
 from wal import counted, empty
 
@@ -17,7 +17,7 @@ RUNS, TURNS = 300, 100
 
 @pytest.fixture
 def play(tmp_path: Path) -> Stage:
-    database = kept(SqliteDatabase(tmp_path / "runs.db"))
+    database = close_later(SqliteDatabase(tmp_path / "runs.db"))
     database.writer_connection().execute("PRAGMA synchronous = OFF")
     made = stage(database)
     made.start(RUNS)

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from handrail.runtime.errors import Busy, Fault, Unreadable
 from handrail.runtime.journal import get_run_after
-from helpers.cleanup import kept
+from helpers.cleanup import close_later
 from helpers.crash import Record
-from helpers.sql_rows import unsound
-from helpers.stores import RUN, begun, followed, walked
-from helpers.turns import ENDLESS, ORIGIN, Desk, pinned, sqlite
+from helpers.sql_rows import find_unsound_rows
+from helpers.stores import RUN, build_first_turn, build_next_turn, save_turns
+from helpers.turns import ENDLESS, ORIGIN, TurnHarness, load_pinned, open_sqlite
 
 TURNS = 12
 
@@ -23,11 +23,11 @@ TURNS = 12
 @pytest.fixture
 def crashed(tmp_path: Path) -> tuple[Path, str]:
     """What a process leaves that dies after some turns, and the run it took them on."""
-    runs = sqlite(tmp_path / "live")
-    desk = Desk(runs)
-    run = str(desk.start(pinned(ENDLESS))["run"])
+    runs = open_sqlite(tmp_path / "live")
+    harness = TurnHarness(runs)
+    run = str(harness.start(load_pinned(ENDLESS))["run"])
     for _ in range(TURNS - 1):
-        desk.send(run, "go")
+        harness.send(run, "go")
     shutil.copytree(tmp_path / "live", tmp_path / "crashed")
     runs.database.close()
     return tmp_path / "crashed", run
@@ -58,11 +58,11 @@ def _put(file: Path, at: int, data: bytes) -> None:
 
 def _left(folder: Path, run: str) -> tuple[int, list[str]]:
     """The revision that is still there, and what is wrong with it; the run goes on from there."""
-    runs = sqlite(folder)
+    runs = open_sqlite(folder)
     stored = runs.load(run)
-    wrong = unsound(runs, run) if stored else []
+    wrong = find_unsound_rows(runs, run) if stored else []
     wrong += [str(row) for row in runs.database.reader().execute("PRAGMA integrity_check") if row != ("ok",)]
-    if stored and Desk(runs).send(run, "go")["status"] != "ok":
+    if stored and TurnHarness(runs).send(run, "go")["status"] != "ok":
         wrong.append("it does not go on")
     runs.database.close()
     return stored.revision if stored else 0, wrong
@@ -98,8 +98,8 @@ def test_a_file_that_holds_no_turn_may_be_taken_away(crashed: tuple[Path, str], 
 
 
 def test_a_database_whose_pages_are_damaged_is_named_with_its_repair(tmp_path: Path) -> None:
-    runs = sqlite(tmp_path)
-    walked(runs, 40)
+    runs = open_sqlite(tmp_path)
+    save_turns(runs, 40)
     runs.database.close()
     file = tmp_path / "store" / "handrail.db"
     _put(file, 4096, b"\xff" * (file.stat().st_size - 4096))
@@ -110,31 +110,31 @@ def test_a_database_whose_pages_are_damaged_is_named_with_its_repair(tmp_path: P
 
 
 def test_a_file_that_another_program_keeps_locked_is_busy(tmp_path: Path) -> None:
-    runs = sqlite(tmp_path)
-    stored = walked(runs, 1)
+    runs = open_sqlite(tmp_path)
+    stored = save_turns(runs, 1)
     runs.database.writer_connection().execute("PRAGMA busy_timeout = 10")
-    other = kept(sqlite3.connect(runs.database.path, isolation_level=None))
+    other = close_later(sqlite3.connect(runs.database.path, isolation_level=None))
     other.execute("BEGIN IMMEDIATE")
 
     with pytest.raises(Busy, match="locked by another program") as caught:
-        runs.commit(followed(stored))
+        runs.commit(build_next_turn(stored))
     assert caught.value.repair == "close what has it open, then try again"
     assert runs.load(RUN) == stored
     other.execute("ROLLBACK")
-    assert runs.commit(followed(stored))
+    assert runs.commit(build_next_turn(stored))
 
 
 def test_what_reads_cannot_write(tmp_path: Path) -> None:
-    runs = sqlite(tmp_path)
-    walked(runs, 1)
+    runs = open_sqlite(tmp_path)
+    save_turns(runs, 1)
 
     with pytest.raises(Fault), runs.database.read() as execute:
         execute("DELETE FROM replies", ())
 
 
 def test_a_run_may_belong_to_no_project(tmp_path: Path) -> None:
-    runs = sqlite(tmp_path)
-    turn = begun(before=replace(begun().before, origin=replace(ORIGIN, project="")))
+    runs = open_sqlite(tmp_path)
+    turn = build_first_turn(before=replace(build_first_turn().before, origin=replace(ORIGIN, project="")))
 
     assert runs.commit(turn)
     assert runs.load(RUN) == get_run_after(turn)

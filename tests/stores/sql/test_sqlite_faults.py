@@ -6,7 +6,7 @@ import pytest
 
 from helpers.crash import Record
 from helpers.requirement import requirement
-from helpers.store_programs import broken
+from helpers.store_programs import break_database_disk
 
 pytestmark = pytest.mark.unmeasured
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.unmeasured
 def test_a_turn_or_a_new_store_killed_at_any_call_and_again_while_it_recovers_is_old_or_new(
     tmp_path: Path, record_property: Record, what: str
 ) -> None:
-    found = broken(what, tmp_path)
+    found = break_database_disk(what, tmp_path)
 
     assert found["wrong"] == []
     record_property("points", found["points"])
@@ -38,7 +38,7 @@ def test_a_turn_or_a_new_store_killed_at_any_call_and_again_while_it_recovers_is
 def test_a_disk_that_is_full_does_not_confirm_or_cannot_be_written_is_named(
     tmp_path: Path, record_property: Record, what: str, always: str, sometimes: str
 ) -> None:
-    found = broken(what, tmp_path)
+    found = break_database_disk(what, tmp_path)
 
     assert found["wrong"] == []
     assert always in found["told"]
@@ -51,7 +51,7 @@ def test_a_disk_that_is_full_does_not_confirm_or_cannot_be_written_is_named(
 def test_turns_taken_together_that_the_disk_does_not_confirm_are_the_last_of_this_process(
     tmp_path: Path,
 ) -> None:
-    found = broken("unconfirmed", tmp_path)
+    found = break_database_disk("unconfirmed", tmp_path)
 
     assert found["wrong"] == []
     assert found["told"] == ["the disk did not confirm , then no more"]

@@ -15,8 +15,8 @@ from handrail.engine.refusals import RefusalCode
 from handrail.runtime.records import RunChange
 from handrail.stores.sql.postgres.pg_runs import PgRuns
 from handrail.stores.sql.runs import SqlFeed, SqliteRuns
-from helpers.sql_stores import tabled
-from helpers.turns import Desk
+from helpers.sql_stores import open_sql_runs
+from helpers.turns import TurnHarness
 
 Either: TypeAlias = SqliteRuns | PgRuns
 SECONDS = 30
@@ -36,18 +36,18 @@ print(started["run"])
 
 @pytest.fixture
 def runs(address: str) -> Either:
-    return tabled(address)
+    return open_sql_runs(address)
 
 
 def test_a_change_of_this_process_is_heard_without_waiting_for_the_next_look(runs: Either) -> None:
     feed = SqlFeed(runs.database, every=SECONDS)
-    desk = Desk(runs, feed=feed)
+    harness = TurnHarness(runs, feed=feed)
     heard: Queue[RunChange] = Queue()
     stop = feed.listen(heard.put)
-    started = desk.start()
+    started = harness.start()
     assert heard.get(timeout=SECONDS) == RunChange(started["run"], 1)
 
-    desk.go_on(started["run"], started["token"])
+    harness.continue_run(started["run"], started["token"])
 
     assert heard.get(timeout=SECONDS) == RunChange(started["run"], 2)
     stop()
@@ -71,11 +71,11 @@ def test_after_a_break_a_change_is_heard_although_a_fake_pulse_is_the_same_as_be
     monkeypatch.setattr(runs.database, "open_listener", Broken)
     heard: Queue[RunChange] = Queue()
     stop = SqlFeed(runs.database).listen(heard.put)
-    desk = Desk(runs)
-    started = desk.start()
+    harness = TurnHarness(runs)
+    started = harness.start()
     assert heard.get(timeout=SECONDS) == RunChange(started["run"], 1)
 
-    desk.go_on(started["run"], started["token"])
+    harness.continue_run(started["run"], started["token"])
 
     assert heard.get(timeout=SECONDS) == RunChange(started["run"], 2)
     stop()
@@ -96,12 +96,12 @@ def test_a_change_of_another_process_is_heard(runs: Either, address: str) -> Non
 
 
 def test_a_refusal_is_heard_too_and_moves_no_revision(runs: Either) -> None:
-    desk = Desk(runs)
-    started = desk.start()
+    harness = TurnHarness(runs)
+    started = harness.start()
     heard: Queue[RunChange] = Queue()
     stop = SqlFeed(runs.database).listen(heard.put)
 
-    assert desk.go_on(started["run"], started["token"], summary="")["code"] == RefusalCode.CONTRACT
+    assert harness.continue_run(started["run"], started["token"], summary="")["code"] == RefusalCode.CONTRACT
 
     assert heard.get(timeout=SECONDS) == RunChange(started["run"], 1)
     stop()
@@ -110,17 +110,17 @@ def test_a_refusal_is_heard_too_and_moves_no_revision(runs: Either) -> None:
 def test_what_happened_before_is_not_told_and_nobody_looks_when_nobody_listens(
     runs: Either,
 ) -> None:
-    desk = Desk(runs)
-    desk.start()
+    harness = TurnHarness(runs)
+    harness.start()
     feed = SqlFeed(runs.database)
     first: Queue[RunChange] = Queue()
     second: Queue[RunChange] = Queue()
     stops = [feed.listen(first.put), feed.listen(second.put)]
-    run = desk.start()["run"]
+    run = harness.start()["run"]
 
     assert first.get(timeout=SECONDS) == second.get(timeout=SECONDS) == RunChange(run, 1)
     stops[0]()
-    desk.send(run, Event("pause"))
+    harness.send(run, Event("pause"))
     assert second.get(timeout=SECONDS) == RunChange(run, 2)
     stops[1]()
 
@@ -128,6 +128,6 @@ def test_what_happened_before_is_not_told_and_nobody_looks_when_nobody_listens(
     assert "handrail-feed" not in [thread.name for thread in threads()]
     third: Queue[RunChange] = Queue()
     stop = feed.listen(third.put)
-    desk.send(run, Event("resume"))
+    harness.send(run, Event("resume"))
     assert third.get(timeout=SECONDS) == RunChange(run, 3)
     stop()

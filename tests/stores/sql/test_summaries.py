@@ -22,10 +22,10 @@ from handrail.stores.sql.runs import SqliteRuns
 from handrail.stores.sql.schema import load_queries
 from handrail.stores.sql.sqlite import SqliteDatabase
 from handrail.stores.sql.summaries import SqlMeasures
-from helpers.workflows import output, workflow
+from helpers.workflows import build_output, load_valid_workflow
 
 WORKFLOWS = {
-    name: workflow(
+    name: load_valid_workflow(
         f"workflow: {name}\nversion: 1\nauthority: sql\nsteps:\n"
         "  - {name: think, agent: thinker, task: Think}\n"
         "  - {name: make, agent: maker, task: Make, attempts: 2}\n"
@@ -74,7 +74,7 @@ class Play:
     def send(self, number: int, trigger: str) -> None:
         if self.runs:
             run = self.runs[number % len(self.runs)]
-            event = Event(trigger, output() if trigger == "continue" else {}, note="because")
+            event = Event(trigger, build_output() if trigger == "continue" else {}, note="because")
             take_turn(self.world, Call(run, event), _told)
 
     def prune(self, number: int) -> None:

@@ -23,9 +23,9 @@ from handrail.runtime.measures import (
 from handrail.stores.sql.maintenance import SqlMaintenance
 from handrail.stores.sql.sqlite import SqliteDatabase
 from handrail.stores.sql.summaries import SqlMeasures
-from helpers.history import history, quiet
+from helpers.history import create_history, ignore_text
 from helpers.prune_crash import LATER
-from helpers.turns import ENDLESS, PAPER, Desk, HandClock, pinned, sqlite
+from helpers.turns import ENDLESS, PAPER, ManualClock, TurnHarness, load_pinned, open_sqlite
 from stores.sql.test_summaries import BEGAN, DEEDS, do, play
 
 STATES = """
@@ -111,40 +111,40 @@ def test_what_was_pruned_still_counts(before: list[tuple[object, ...]], number: 
 
 
 def test_pruning_for_good_changes_no_sum(tmp_path: Path) -> None:
-    database = SqliteDatabase(history(tmp_path / "store" / "handrail.db").path)
+    database = SqliteDatabase(create_history(tmp_path / "store" / "handrail.db").path)
     found = SqlMeasures(database)
     counted = summed(found)
 
-    assert SqlMaintenance(database).prune(LATER, tmp_path / "old.jsonl.gz", quiet).archived.runs == 4
+    assert SqlMaintenance(database).prune(LATER, tmp_path / "old.jsonl.gz", ignore_text).archived.runs == 4
 
     assert summed(found) == counted
     database.close()
 
 
-def _round(desk: Desk) -> None:
+def _round(harness: TurnHarness) -> None:
     """A run that goes there and back, is refused twice, stays once, and is abandoned away from home."""
-    run = desk.start(pinned(ENDLESS))["run"]
+    run = harness.start(load_pinned(ENDLESS))["run"]
     for trigger in ("go", "go", "wait", "nonsense", "go", "end"):
-        desk.clock.move(seconds=90)
-        desk.send(run, trigger)
-    desk.clock.move(minutes=20)
-    assert desk.send(run, Event("abandon", note="gone"))["lifecycle"] == Lifecycle.ABANDONED
+        harness.clock.move(seconds=90)
+        harness.send(run, trigger)
+    harness.clock.move(minutes=20)
+    assert harness.send(run, Event("abandon", note="gone"))["lifecycle"] == Lifecycle.ABANDONED
 
 
-def _paper(desk: Desk, *seconds: float) -> None:
-    told = desk.start(pinned(PAPER))
+def _paper(harness: TurnHarness, *seconds: float) -> None:
+    answer = harness.start(load_pinned(PAPER))
     for each in seconds:
-        desk.clock.move(seconds=each)
-        told = desk.go_on(told["run"], told["token"])
+        harness.clock.move(seconds=each)
+        answer = harness.continue_run(answer["run"], answer["token"])
 
 
 @pytest.mark.parametrize("folded", [True, False])
 def test_three_runs_are_summed_by_hand(tmp_path: Path, *, folded: bool) -> None:
-    runs = sqlite(tmp_path)
-    desk = Desk(runs, clock=HandClock(BEGAN))
-    _round(desk)
-    _paper(desk, 1, 12.345, 100)
-    _paper(desk, 1, 12.999)
+    runs = open_sqlite(tmp_path)
+    harness = TurnHarness(runs, clock=ManualClock(BEGAN))
+    _round(harness)
+    _paper(harness, 1, 12.345, 100)
+    _paper(harness, 1, 12.999)
     found = SqlMeasures(runs.database)
     if folded:
         found.fold()

@@ -125,7 +125,7 @@ def test_it_rests_in_its_own_thread_when_nobody_waits(writer: Writer, rested: Re
 
 
 def test_it_does_not_rest_while_somebody_waits(writer: Writer, rested: Rested) -> None:
-    async def told() -> list[list[int]]:
+    async def answer() -> list[list[int]]:
         free = _hold(writer)
         others = [asyncio.create_task(writer.call_async(lambda: list(rested.threads))) for _ in range(3)]
         await checkpoint()
@@ -133,7 +133,7 @@ def test_it_does_not_rest_while_somebody_waits(writer: Writer, rested: Rested) -
         free.set()
         return await asyncio.gather(*others)
 
-    assert asyncio.run(told()) == [[], [], []]
+    assert asyncio.run(answer()) == [[], [], []]
     assert rested.done.wait(60)
 
 
@@ -244,7 +244,7 @@ def test_closing_finishes_what_has_begun_and_cancels_what_has_not(writer: Writer
 
 
 def test_a_task_that_waits_is_told_of_the_closing(writer: Writer) -> None:
-    async def told() -> str:
+    async def answer() -> str:
         free = _hold(writer)
         task = asyncio.create_task(writer.call_async(lambda: 1))
         await checkpoint()
@@ -257,7 +257,7 @@ def test_a_task_that_waits_is_told_of_the_closing(writer: Writer) -> None:
         closer.join(60)
         return caught.value.message
 
-    assert asyncio.run(told()) == "the store is being closed"
+    assert asyncio.run(answer()) == "the store is being closed"
 
 
 def test_all_of_its_threads_end_when_it_is_closed() -> None:
@@ -283,7 +283,7 @@ class Counting(asyncio.SelectorEventLoop):
 
 
 def test_a_busy_loop_is_woken_once_for_all_that_is_done_meanwhile(writer: Writer) -> None:
-    async def told() -> tuple[list[int], int]:
+    async def answer() -> tuple[list[int], int]:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, Counting)
         free = _hold(writer)
@@ -295,18 +295,18 @@ def test_a_busy_loop_is_woken_once_for_all_that_is_done_meanwhile(writer: Writer
         return await asyncio.gather(*tasks), loop.woken - before
 
     with asyncio.Runner(loop_factory=Counting) as runner:
-        found, woken = runner.run(told())
+        found, woken = runner.run(answer())
     assert found == [0, 1, 2, 3, 4]
     assert woken == 1
 
 
 def test_of_many_tasks_each_gets_what_came_of_its_own_work() -> None:
-    async def told(writer: Writer) -> list[int]:
+    async def answer(writer: Writer) -> list[int]:
         return await asyncio.gather(*(writer.call_async(partial(int, number)) for number in range(2000)))
 
     writer = Writer(threads=4)
     for _ in range(2):
-        assert asyncio.run(told(writer)) == list(range(2000))
+        assert asyncio.run(answer(writer)) == list(range(2000))
     writer.close()
 
 

@@ -80,14 +80,14 @@ def came(writer: Writer, works: Sequence[Callable[[], int]]) -> list[int | BaseE
 
 
 def test_calls_that_wait_are_told_once_the_disk_has_confirmed_all_of_them(writer: Writer, disk: Disk) -> None:
-    async def told() -> list[int]:
+    async def answer() -> list[int]:
         tasks = await called(writer, [disk.work] * 5)
         assert await asyncio.to_thread(disk.asked.wait, 60)
         assert not any(task.done() for task in tasks)
         disk.free.set()
         return await asyncio.gather(*tasks)
 
-    assert asyncio.run(told()) == [1, 2, 3, 4, 5]
+    assert asyncio.run(answer()) == [1, 2, 3, 4, 5]
     assert disk.blocks == [5]
 
 
@@ -124,7 +124,7 @@ def test_if_the_disk_does_not_confirm_nobody_is_told_that_it_did() -> None:
 def test_closing_lets_several_be_confirmed(disk: Disk) -> None:
     writer = Writer(together=disk.together)
 
-    async def told() -> list[int]:
+    async def answer() -> list[int]:
         tasks = await called(writer, [disk.work] * 3)
         assert await asyncio.to_thread(disk.asked.wait, 60)
         closer = Thread(target=writer.close)
@@ -134,7 +134,7 @@ def test_closing_lets_several_be_confirmed(disk: Disk) -> None:
         assert not closer.is_alive()
         return await asyncio.gather(*tasks)
 
-    assert asyncio.run(told()) == [1, 2, 3]
+    assert asyncio.run(answer()) == [1, 2, 3]
 
 
 def test_closing_while_one_is_done_refuses_those_behind_it_and_ends_the_thread(disk: Disk) -> None:
@@ -146,7 +146,7 @@ def test_closing_while_one_is_done_refuses_those_behind_it_and_ends_the_thread(d
         assert go_on.wait(60)
         return disk.work()
 
-    async def told() -> list[int | BaseException]:
+    async def answer() -> list[int | BaseException]:
         tasks = await called(writer, [slow, disk.work])
         assert await asyncio.to_thread(began.wait, 60)
         closer = Thread(target=writer.close)
@@ -159,7 +159,7 @@ def test_closing_while_one_is_done_refuses_those_behind_it_and_ends_the_thread(d
         assert not closer.is_alive()
         return [await tasks[0], *refused]
 
-    first, second = asyncio.run(told())
+    first, second = asyncio.run(answer())
     assert (first, type(second)) == (1, Busy)
 
 

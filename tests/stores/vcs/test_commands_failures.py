@@ -28,7 +28,7 @@ from handrail.runtime.errors import (
 from handrail.runtime.ports.turn import Description, ProcessResult
 from handrail.stores.files.disk import DiskWorkspace
 from handrail.stores.vcs.commands import VcsTimeouts, jj_fault
-from helpers.repositories import Repo, made, stand_in
+from helpers.repositories import Repo, create_repository, replace_program
 
 IMMUTABLE = '\n[revset-aliases]\n"immutable_heads()" = "@"\n'
 NOTHING = Description("", "", "")
@@ -59,8 +59,8 @@ def test_a_program_that_is_not_installed(repo: Repo) -> None:
 
 @pytest.mark.parametrize("said", ["jj 0.37.0", "jj 0.9.0-abc", "something"])
 def test_a_stand_in_that_is_older_than_any_jj_that_can_be_had(said: str, tmp_path: Path) -> None:
-    repo = made("jj", tmp_path / "project", tmp_path / "home")
-    old = stand_in(repo, f'case "$*" in *--version) echo "{said}"; exit;; esac')
+    repo = create_repository("jj", tmp_path / "project", tmp_path / "home")
+    old = replace_program(repo, f'case "$*" in *--version) echo "{said}"; exit;; esac')
     with pytest.raises(VcsTooOld, match="and that is too old") as caught:
         old.store().read()
 
@@ -93,7 +93,7 @@ def test_a_commit_that_only_the_writing_command_finds_immutable(jj: Repo) -> Non
 
 
 def test_a_working_copy_that_is_stale(tmp_path: Path) -> None:
-    repo = made("jj", tmp_path / "project", tmp_path / "home")
+    repo = create_repository("jj", tmp_path / "project", tmp_path / "home")
     repo.jj("workspace", "add", str(tmp_path / "side"))
     side = Repo("jj", tmp_path / "side", repo.home)
     (side.folder / "file").write_text("x")
@@ -136,7 +136,7 @@ def test_the_words_in_which_jj_refuses_a_divergent_change_are_known(jj: Repo) ->
 
 
 def test_a_lock_of_git_that_a_killed_jj_has_left(tmp_path: Path) -> None:
-    repo = made("colocated", tmp_path / "project", tmp_path / "home")
+    repo = create_repository("colocated", tmp_path / "project", tmp_path / "home")
     lock = repo.folder / ".git" / "index.lock"
     store = repo.store()
     before = store.read()
@@ -160,7 +160,7 @@ def test_the_words_of_an_older_jj_for_a_lock_are_known_which_this_one_does_not_s
 
 
 def test_a_renewal_that_met_a_lock_of_git_is_finished_by_the_next_try(tmp_path: Path) -> None:
-    repo = made("colocated", tmp_path / "project", tmp_path / "home")
+    repo = create_repository("colocated", tmp_path / "project", tmp_path / "home")
     lock = repo.folder / ".git" / "index.lock"
     store = repo.store()
     before = store.swap(store.read(), "plan\n")
@@ -273,7 +273,7 @@ def test_a_writer_that_knows_nothing_of_our_lock_is_not_overwritten(repo: Repo) 
         tree = repo.git("mktree", text=f"100644 blob {blob}\tplan\n").strip()
         repo.git("branch", "theirs", repo.git("commit-tree", tree, "-m", "x").strip())
     script = RACES[repo.program](repo).replace(" git ", ' "$REAL" ')
-    store = stand_in(repo, script).store()
+    store = replace_program(repo, script).store()
     before = store.read()
     with pytest.raises(TextConflict, match="begins `theirs`") as caught:
         store.swap(before, "mine\n")
@@ -284,7 +284,7 @@ def test_a_writer_that_knows_nothing_of_our_lock_is_not_overwritten(repo: Repo) 
 
 def test_a_new_commit_that_somebody_else_began_meanwhile_is_not_taken_for_ours(jj: Repo) -> None:
     script = 'case "$*" in *" new "*) "$REAL" new -m theirs 2>/dev/null;; esac'
-    store = stand_in(jj, script).store()
+    store = replace_program(jj, script).store()
     before = store.read()
     with pytest.raises(TextConflict, match="the commit is another one now, and its text begins `theirs`"):
         store.begin_new(before)
@@ -296,7 +296,7 @@ def test_a_chain_that_grew_while_it_was_archived_stays(git: Repo) -> None:
     git.git("branch", "one", "refs/worktree/handrail/plan")
     second = store.swap(first, "two\n")
     script = 'case "$*" in *"update-ref --no-deref --stdin"*) "$REAL" update-ref $REF one;; esac'
-    raced = stand_in(git, script.replace("$REF", "refs/worktree/handrail/plan")).store()
+    raced = replace_program(git, script.replace("$REF", "refs/worktree/handrail/plan")).store()
     with pytest.raises(TextConflict, match="begins `one`"):
         raced.begin_new(second)
 

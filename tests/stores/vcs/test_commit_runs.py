@@ -11,7 +11,7 @@ from handrail.stores.vcs.commands import build_environment
 from handrail.stores.vcs.commit_runs import open_description
 from handrail.stores.vcs.git import GitDescriptions
 from handrail.stores.vcs.jj import JjDescriptions
-from helpers.repositories import Repo, made
+from helpers.repositories import Repo, create_repository
 
 
 def test_a_new_project_has_an_empty_text(repo: Repo) -> None:
@@ -128,7 +128,7 @@ def test_each_worktree_of_git_has_a_text_of_its_own(git: Repo, tmp_path: Path) -
 
 
 def test_each_workspace_of_jj_has_a_text_of_its_own(tmp_path: Path) -> None:
-    repo = made("jj", tmp_path / "project", tmp_path / "home")
+    repo = create_repository("jj", tmp_path / "project", tmp_path / "home")
     repo.jj("workspace", "add", str(tmp_path / "side"))
     here, there = repo.store(), Repo("jj", tmp_path / "side", repo.home).store()
     here.swap(here.read(), "here\n")
@@ -201,8 +201,8 @@ def test_a_merge_that_failed_is_told_as_conflicted(git: Repo) -> None:
 
 
 def test_the_store_is_chosen_by_what_the_project_is(tmp_path: Path) -> None:
-    jj = made("colocated", tmp_path / "jj", tmp_path / "home")
-    git = made("git", tmp_path / "git", tmp_path / "home")
+    jj = create_repository("colocated", tmp_path / "jj", tmp_path / "home")
+    git = create_repository("git", tmp_path / "git", tmp_path / "home")
 
     assert isinstance(jj.chosen(), JjDescriptions)
     assert isinstance(jj.chosen("git"), GitDescriptions)

@@ -15,8 +15,8 @@ from handrail.stores.files.disk import DiskWorkspace
 from handrail.stores.vcs.commands import build_environment
 from handrail.stores.vcs.commit_runs import open_description
 from helpers.crash import Record
-from helpers.repositories import KINDS, Repo, stand_in
-from helpers.store_programs import killed_writers
+from helpers.repositories import KINDS, Repo, replace_program
+from helpers.store_programs import kill_vcs_writers
 
 pytestmark = pytest.mark.unmeasured
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.unmeasured
 def test_a_writer_or_its_program_that_is_killed_at_any_call_leaves_the_old_text_or_the_new_one(
     kind: str, record_property: Record
 ) -> None:
-    found = killed_writers(kind)
+    found = kill_vcs_writers(kind)
 
     record_property("points", found["points"])
     assert sum(found["said"].values()) == found["points"]
@@ -95,7 +95,7 @@ def test_what_a_killed_writer_has_started_still_holds_the_lock(repo: Repo) -> No
     fifo = repo.home / "fifo"
     os.mkfifo(fifo)
     command = "update-ref" if repo.kind == "git" else "describe"
-    orphan = stand_in(repo, f'case "$*" in *{command}*) kill -9 $PPID; read -r _ < {fifo};; esac')
+    orphan = replace_program(repo, f'case "$*" in *{command}*) kill -9 $PPID; read -r _ < {fifo};; esac')
     plain = repo.store()
     before = plain.read()
     place = repo.folder / (".git" if repo.kind == "git" else ".jj/repo")

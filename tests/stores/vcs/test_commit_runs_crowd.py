@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.repositories import made
-from helpers.store_programs import crowd_of_writers
+from helpers.repositories import create_repository
+from helpers.store_programs import run_vcs_crowd
 
 pytestmark = pytest.mark.unmeasured
 
@@ -16,8 +16,8 @@ pytestmark = pytest.mark.unmeasured
 def test_every_one_of_many_writers_is_counted_once(
     kind: str, processes: int, times: int, tmp_path: Path
 ) -> None:
-    repo = made(kind, tmp_path / "project", tmp_path / "home")
-    ended = crowd_of_writers(repo.kind, repo.folder, repo.home, processes, times)
+    repo = create_repository(kind, tmp_path / "project", tmp_path / "home")
+    ended = run_vcs_crowd(repo.kind, repo.folder, repo.home, processes, times)
 
     assert len(ended) == processes
     assert all(0 <= status < 100 for status in ended), ended

@@ -27,8 +27,8 @@ def past(repo: Repo) -> DescriptionHistory:
 
 
 def told(repo: Repo) -> tuple[str, ...]:
-    kept = past(repo)
-    return kept.texts(tuple(one.name for one in kept.versions()))
+    stored = past(repo)
+    return stored.texts(tuple(one.name for one in stored.versions()))
 
 
 def test_a_project_without_a_text_has_no_past(repo: Repo) -> None:

@@ -10,7 +10,7 @@ from handrail.runtime.errors import Busy, TextConflict
 from handrail.runtime.ports.turn import Description
 from handrail.stores.vcs.commands import VcsTimeouts
 from handrail.stores.vcs.git import find_git_folders
-from helpers.repositories import Repo, made
+from helpers.repositories import Repo, create_repository
 
 REF = "refs/worktree/handrail/plan"
 NONE = Description("", "", "")
@@ -114,7 +114,7 @@ def test_what_is_written_is_sound_by_the_judgement_of_git(git: Repo) -> None:
 
 
 def test_a_repository_that_names_its_objects_by_another_hash(tmp_path: Path) -> None:
-    repo = made("git", tmp_path / "first", tmp_path / "home")
+    repo = create_repository("git", tmp_path / "first", tmp_path / "home")
     repo.git("init", "-q", "--object-format=sha256", str(tmp_path / "long"))
     there = Repo("git", tmp_path / "long", repo.home)
     store = there.store()

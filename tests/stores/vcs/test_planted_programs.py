@@ -6,8 +6,8 @@ import pytest
 
 from handrail.runtime.errors import Fault
 from handrail.stores.vcs.commands import build_environment
-from helpers.planted_programs import FOR_JJ, evil, plant_in_git, planted
-from helpers.repositories import Repo, jj_program, made
+from helpers.planted_programs import FOR_JJ, plant_everything, plant_in_git, plant_marking_program
+from helpers.repositories import Repo, create_repository, find_jj
 
 
 def _everything_is_done(repo: Repo) -> None:
@@ -19,7 +19,7 @@ def _everything_is_done(repo: Repo) -> None:
 
 
 def test_nothing_that_a_repository_of_jj_brings_is_run(jj: Repo) -> None:
-    mark, repo = evil(jj)
+    mark, repo = plant_marking_program(jj)
     (jj.folder / "file").write_text("x")
     (jj.folder / ".gitattributes").write_text("* filter=evil diff=evil merge=evil\n")
     (jj.folder / ".jj" / "repo" / "config.toml").write_text(FOR_JJ.format(evil=mark.parent / "evil" / "evil"))
@@ -31,7 +31,7 @@ def test_nothing_that_a_repository_of_jj_brings_is_run(jj: Repo) -> None:
 
 
 def test_a_program_in_the_project_is_not_taken_for_the_one_that_is_installed(repo: Repo) -> None:
-    mark, _ = evil(repo)
+    mark, _ = plant_marking_program(repo)
     (mark.parent / "evil" / "evil").rename(repo.folder / repo.program)
     for path in (f".:{repo.path}", f":{repo.path}", f"{repo.path}:"):
         Repo(repo.kind, repo.folder, repo.home, path).store().read()
@@ -61,23 +61,23 @@ def test_who_the_user_is_stays_in_the_environment_and_what_steers_does_not() -> 
 
 
 def test_the_same_repository_of_jj_runs_it_for_whoever_calls_jj_bare(tmp_path: Path) -> None:
-    mark, repo = evil(made("jj", tmp_path / "project", tmp_path / "home"))
+    mark, repo = plant_marking_program(create_repository("jj", tmp_path / "project", tmp_path / "home"))
     program = mark.parent / "evil" / "evil"
     (repo.folder / ".jj" / "repo" / "config.toml").write_text(FOR_JJ.format(evil=program))
-    repo.run("sh", "-c", f"{jj_program()} describe -m x || true")
+    repo.run("sh", "-c", f"{find_jj()} describe -m x || true")
 
     assert "/evil/" in mark.read_text()
 
 
 def test_nothing_that_a_repository_of_git_brings_is_run(git: Repo) -> None:
-    mark, repo = planted(git)
+    mark, repo = plant_everything(git)
     _everything_is_done(repo)
 
     assert not mark.exists(), mark.read_text()
 
 
 def test_the_same_repository_of_git_runs_it_for_whoever_calls_git_bare(git: Repo) -> None:
-    mark, repo = planted(git)
+    mark, repo = plant_everything(git)
     repo.run("sh", "-c", "git status; git update-ref refs/heads/x HEAD; true")
 
     assert "reference-transaction" in mark.read_text()
@@ -109,7 +109,7 @@ def test_an_object_that_is_replaced_is_read_as_it_was_written(git: Repo) -> None
 
 
 def test_an_object_that_is_missing_is_fetched_from_nowhere(git: Repo) -> None:
-    mark, repo = evil(git)
+    mark, repo = plant_marking_program(git)
     program = mark.parent / "evil" / "evil"
     store = git.store()
     store.swap(store.read(), "mine\n")

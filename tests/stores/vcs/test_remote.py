@@ -8,7 +8,7 @@ import pytest
 
 from handrail.runtime.errors import Fault, TextConflict
 from handrail.runtime.ports.turn import DescriptionSync, ExchangeOutcome, ExchangeResult
-from helpers.repositories import Repo, made, stand_in
+from helpers.repositories import Repo, create_repository, replace_program
 
 REF = "refs/handrail/plans/main"
 SENT = ExchangeResult("origin", REF, ExchangeOutcome.SENT)
@@ -32,7 +32,10 @@ class Pair:
 @pytest.fixture
 def pair(tmp_path: Path) -> Pair:
     far = tmp_path / "far.git"
-    repos = [made("git", tmp_path / name / "project", tmp_path / name / "home") for name in ("one", "two")]
+    repos = [
+        create_repository("git", tmp_path / name / "project", tmp_path / name / "home")
+        for name in ("one", "two")
+    ]
     repos[0].git("init", "-q", "--bare", str(far))
     for repo in repos:
         repo.git("remote", "add", "origin", str(far))
@@ -189,7 +192,7 @@ def test_whoever_pushes_in_the_moment_between_looking_and_sending_is_not_written
         f'case " $* " in *" push "*) (cd {pair.one.folder} && $REAL push -q {pair.far} {rival}:{REF});; esac'
     )
     with pytest.raises(TextConflict, match="somebody else has pushed at the same moment") as caught:
-        sharing(stand_in(pair.two, faster)).push()
+        sharing(replace_program(pair.two, faster)).push()
 
     assert caught.value.repair == "run the same command again: it sees what stands there now"
     assert pair.there("rev-parse", REF).strip() == rival
@@ -219,7 +222,7 @@ def test_a_write_in_the_moment_between_looking_and_taking_is_not_lost(pair: Pair
     pair.two.git("update-ref", "refs/worktree/handrail/plan", f"{mine}^")
     late = f'case " $* " in *" update-ref "*) $REAL update-ref refs/worktree/handrail/plan {mine};; esac'
     with pytest.raises(TextConflict):
-        sharing(stand_in(pair.two, late)).pull()
+        sharing(replace_program(pair.two, late)).pull()
 
     assert text(pair.two) == "mine\n"
 

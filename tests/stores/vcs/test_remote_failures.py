@@ -18,7 +18,7 @@ from handrail.runtime.system import RandomIds, SubprocessRunner
 from handrail.stores.vcs.commands import remote_fault
 from handrail.stores.vcs.commit_runs import open_description
 from handrail.stores.vcs.git import build_remote_environment
-from helpers.planted_programs import planted
+from helpers.planted_programs import plant_everything
 from helpers.repositories import Repo
 
 REF = "refs/handrail/plans/main"
@@ -159,7 +159,7 @@ def test_a_text_of_a_remote_that_cannot_be_kept_is_not_taken(git: Repo, far: Pat
 
 
 def test_nothing_that_a_repository_brings_is_run_while_its_plan_is_exchanged(git: Repo, far: Path) -> None:
-    mark, repo = planted(git)
+    mark, repo = plant_everything(git)
     evil = mark.parent / "evil" / "evil"
     for name in ("uploadpack", "receivepack", "vcs", "proxy"):
         git.git("config", f"remote.origin.{name}", str(evil))
@@ -180,7 +180,7 @@ def test_nothing_that_a_repository_brings_is_run_while_its_plan_is_exchanged(git
 
 
 def test_the_same_repository_runs_it_for_whoever_pushes_with_bare_git(git: Repo, far: Path) -> None:
-    mark, repo = planted(git)
+    mark, repo = plant_everything(git)
     hook = git.folder / ".git" / "hooks" / "pre-push"
     hook.write_text((mark.parent / "evil" / "evil").read_text())
     hook.chmod(0o755)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from handrail.runtime.errors import BadVcsConfig, TextConflict, VcsInternal
-from helpers.repositories import Repo, made, stand_in
+from helpers.repositories import Repo, create_repository, replace_program
 
 LONG = "a line of words that is much longer than any terminal is wide, " * 8 + "\n"
 BEFORE = 'case "$*" in *describe*) OP=$("$REAL" --ignore-working-copy op log --no-graph -n1 -T id);'
@@ -35,7 +35,7 @@ def _set(repo: Repo, settings: str) -> None:
 def test_settings_of_the_user_change_neither_what_is_read_nor_what_is_written(
     settings: str, tmp_path: Path
 ) -> None:
-    repo = made("jj", tmp_path / "project", tmp_path / "home")
+    repo = create_repository("jj", tmp_path / "project", tmp_path / "home")
     _set(repo, settings)
     store = repo.store()
     done = store.swap(store.read(), LONG)
@@ -46,7 +46,7 @@ def test_settings_of_the_user_change_neither_what_is_read_nor_what_is_written(
 
 @pytest.mark.parametrize("said", ["nonsense", ""])
 def test_settings_that_make_jj_say_something_else_are_named(said: str, tmp_path: Path) -> None:
-    repo = made("jj", tmp_path / "project", tmp_path / "home")
+    repo = create_repository("jj", tmp_path / "project", tmp_path / "home")
     _set(repo, f"template-aliases.'json(x)' = \"'{said}'\"")
     with pytest.raises(BadVcsConfig, match="jj says something else than it was asked") as caught:
         repo.store().read()
@@ -56,7 +56,7 @@ def test_settings_that_make_jj_say_something_else_are_named(said: str, tmp_path:
 
 @pytest.mark.parametrize("words", ["exactly(x, y)", "description(x)"])
 def test_settings_that_take_the_words_out_of_our_mouth_are_named(words: str, tmp_path: Path) -> None:
-    repo = made("jj", tmp_path / "project", tmp_path / "home")
+    repo = create_repository("jj", tmp_path / "project", tmp_path / "home")
     _set(repo, f"revset-aliases.'{words}' = 'none()'")
     store = repo.store()
     with pytest.raises(BadVcsConfig, match="neither writes the text nor says why") as caught:
@@ -117,7 +117,7 @@ def test_dirty_files_are_taken_along_by_a_write_and_leave_nothing_stale(jj: Repo
 
 def test_a_write_that_says_it_failed_and_did_not_is_known_by_reading(jj: Repo) -> None:
     script = AFTER.format("echo 'Internal error: Concurrent checkout' >&2; exit 255")
-    store = stand_in(jj, script).store()
+    store = replace_program(jj, script).store()
 
     assert store.swap(store.read(), "mine\n").text == "mine\n"
 
@@ -125,7 +125,7 @@ def test_a_write_that_says_it_failed_and_did_not_is_known_by_reading(jj: Repo) -
 def test_a_renewal_that_says_it_failed_and_did_not_is_known_by_reading(repo: Repo) -> None:
     command = "update-ref --no-deref --stdin" if repo.kind == "git" else " new "
     script = f'case "$*" in *"{command}"*) "$REAL" "$@"; echo "error: and yet" >&2; exit 1;; esac'
-    store = stand_in(repo, script).store()
+    store = replace_program(repo, script).store()
     before = store.swap(store.read(), "plan\n")
 
     assert store.begin_new(before).text == ""
@@ -133,14 +133,14 @@ def test_a_renewal_that_says_it_failed_and_did_not_is_known_by_reading(repo: Rep
 
 
 def test_a_stand_in_that_says_nothing_as_no_jj_does_is_named(tmp_path: Path) -> None:
-    repo = made("jj", tmp_path / "project", tmp_path / "home")
+    repo = create_repository("jj", tmp_path / "project", tmp_path / "home")
     with pytest.raises(BadVcsConfig, match="jj says something else than it was asked: b''"):
-        stand_in(repo, 'case "$*" in *" log "*) exit;; esac').store().read()
+        replace_program(repo, 'case "$*" in *" log "*) exit;; esac').store().read()
 
 
 def test_a_write_that_failed_inside_is_known_by_reading_too(jj: Repo) -> None:
     script = 'case "$*" in *describe*) echo "Internal error: Failed to check out commit" >&2; exit 255;; esac'
-    store = stand_in(jj, script).store()
+    store = replace_program(jj, script).store()
     before = store.read()
     with pytest.raises(VcsInternal, match="jj failed inside: Internal error: Failed to check out commit"):
         store.swap(before, "mine\n")
@@ -151,7 +151,7 @@ def test_a_write_that_failed_inside_is_known_by_reading_too(jj: Repo) -> None:
 def test_a_write_after_which_nothing_can_be_read_says_that_it_is_not_known(repo: Repo) -> None:
     command = "update-ref" if repo.kind == "git" else "describe"
     script = f'case "$*" in *{command}*) echo "[" > {repo.settings}; exit 255;; esac'
-    store = stand_in(repo, script).store()
+    store = replace_program(repo, script).store()
     before = store.read()
     with pytest.raises(Exception, match="; whether the text was written is not known: ") as caught:
         store.swap(before, "mine\n")
@@ -162,7 +162,7 @@ def test_a_write_after_which_nothing_can_be_read_says_that_it_is_not_known(repo:
 def test_a_look_at_files_that_comes_between_is_merged(jj: Repo) -> None:
     jj.jj("describe", "-m", "old")
     (jj.folder / "file").write_text("x")
-    store = stand_in(jj, AFTER.format('"$REAL" --at-op "$OP" restore --from "root()"')).store()
+    store = replace_program(jj, AFTER.format('"$REAL" --at-op "$OP" restore --from "root()"')).store()
     store.changes(1)
 
     done = store.swap(store.read(), "mine\n")
@@ -172,7 +172,7 @@ def test_a_look_at_files_that_comes_between_is_merged(jj: Repo) -> None:
 
 
 def test_two_texts_written_at_once_are_both_kept_and_told(jj: Repo) -> None:
-    store = stand_in(jj, AFTER.format('"$REAL" --at-op "$OP" describe -m theirs')).store()
+    store = replace_program(jj, AFTER.format('"$REAL" --at-op "$OP" describe -m theirs')).store()
     before = store.read()
     with pytest.raises(TextConflict, match=r"begins `(theirs|mine)` and begins `(theirs|mine)`") as caught:
         store.swap(before, "mine\n")
@@ -185,7 +185,7 @@ def test_a_jj_that_cannot_converge_yet_has_the_commit_with_the_old_text_abandone
     jj.jj("describe", "-m", "old")
     (jj.folder / "file").write_text("x")
     script = AFTER.format('"$REAL" --at-op "$OP" restore --from "root()"')
-    store = stand_in(jj, f"{NO_CONVERGE}\n{script}").store()
+    store = replace_program(jj, f"{NO_CONVERGE}\n{script}").store()
     store.changes(1)
     done = store.swap(store.read(), "mine\n")
 
@@ -194,7 +194,7 @@ def test_a_jj_that_cannot_converge_yet_has_the_commit_with_the_old_text_abandone
 
 def test_a_jj_that_cannot_converge_yet_keeps_two_new_texts(jj: Repo) -> None:
     script = AFTER.format('"$REAL" --at-op "$OP" describe -m theirs')
-    store = stand_in(jj, f"{NO_CONVERGE}\n{script}").store()
+    store = replace_program(jj, f"{NO_CONVERGE}\n{script}").store()
     before = store.read()
     with pytest.raises(TextConflict) as caught:
         store.swap(before, "mine\n")
@@ -204,7 +204,7 @@ def test_a_jj_that_cannot_converge_yet_keeps_two_new_texts(jj: Repo) -> None:
 
 def test_the_text_is_in_no_list_of_processes_and_in_no_log_of_operations(jj: Repo) -> None:
     seen = jj.home / "seen"
-    store = stand_in(jj, f'printf "%s\\n" "$@" >> {seen}').store()
+    store = replace_program(jj, f'printf "%s\\n" "$@" >> {seen}').store()
     store.swap(store.swap(store.read(), "a secret\n"), "another secret\n")
 
     assert "secret" not in seen.read_text()
