@@ -21,7 +21,7 @@ from handrail.stores.sql.postgres import connections
 from handrail.stores.sql.postgres import connections as pools
 from handrail.stores.sql.postgres.connections import Connection, Pool, pg_fault
 from helpers.postgres import PostgresServer, run_private_server
-from helpers.servers import wait_until
+from helpers.servers import BOUND, wait_until
 from helpers.sql_stores import open_postgresql
 from helpers.stores import build_first_turn
 
@@ -86,12 +86,12 @@ def test_who_waits_gets_the_connection_that_comes_back(url: str) -> None:
 def test_a_connection_that_the_server_has_ended_is_given_to_nobody(
     pool: Pool, postgres: PostgresServer
 ) -> None:
-    with pool.borrow() as one, pool.borrow() as two:
+    with pool.borrow(BOUND) as one, pool.borrow(BOUND) as two:
         ended = {_backend(one), _backend(two)}
     for backend in ended:
         _end(postgres, backend)
 
-    with pool.borrow() as connection:
+    with pool.borrow(BOUND) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
         assert _backend(connection) not in ended
 
