@@ -196,7 +196,7 @@ BENCHMARK = """
 import psycopg
 from servers import confirming
 
-with confirming() as server, psycopg.connect(server.fresh()) as connection:
+with confirming() as server, psycopg.connect(server.create_database()) as connection:
     print(server.folder, connection.execute("SHOW fsync").fetchone())
 """
 
@@ -221,7 +221,7 @@ def test_that_says_which_server_it_has_and_waits_for_the_other(postgres):
     Path(f"{os.environ['PYTEST_XDIST_WORKER']}.said").symlink_to(postgres.folder)
     while len(list(Path.cwd().glob("*.said"))) < 2:
         pass
-    with postgres.lent():
+    with postgres.lend_database():
         pass
 """
 FOREVER = """

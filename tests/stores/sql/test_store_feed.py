@@ -24,12 +24,12 @@ SECONDS = 30
 
 ANOTHER_PROCESS = """
 import sys
-from helpers.sql_stores import tabled
-from helpers.turns import Desk
-desk = Desk(tabled(sys.argv[1]))
-started = desk.start()
-desk.go_on(started["run"], started["token"])
-desk.runs.database.close()
+from helpers.sql_stores import open_sql_runs
+from helpers.turns import TurnHarness
+harness = TurnHarness(open_sql_runs(sys.argv[1]))
+started = harness.start()
+harness.continue_run(started["run"], started["token"])
+harness.runs.database.close()
 print(started["run"])
 """
 
