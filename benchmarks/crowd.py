@@ -65,7 +65,7 @@ class Plain(SqliteDatabase):
         super().__init__(path)
         self.turnstile.close()
         self.turnstile = Open(path)
-        self._writing = WriteTransactions(self.turnstile, self._disk, self._writer)
+        self._transactions = WriteTransactions(self.turnstile, self._disk, self._writer)
         self._writer.execute("PRAGMA busy_timeout = 60000")
 
 
