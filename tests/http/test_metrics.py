@@ -142,13 +142,14 @@ def test_behind_a_proxy_nobody_is_near_and_a_token_needs_the_scope(at: Place) ->
 
 
 def test_only_a_server_over_http_imports_what_counts(tmp_path: Path) -> None:
-    """The interpreter says what is imported. The other faces share a module that this one does not need."""
+    """The interpreter says what is imported; the face that is served is the only one."""
     at = create_place(tmp_path)
     with Pipe(at, PYTHONPROFILEIMPORTTIME="1") as pipe:
         assert pipe.start("brief").code == StepsStatus.OK
     names = set(re.findall(r"\| +([\w.]+)$", pipe.errors(), re.MULTILINE))
 
-    assert "handrail.mcp.faces.replies" in names
+    faces = {f"handrail.mcp.faces.{face}" for face in FACES}
+    assert names & faces == {"handrail.mcp.faces.steps"}
     unwanted = ("prometheus_client", "opentelemetry.sdk", "handrail.http", "handrail.mcp.faces.shared")
     assert [name for name in sorted(names) if name.startswith(unwanted)] == []
 

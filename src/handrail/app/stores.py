@@ -23,6 +23,7 @@ from handrail.runtime.store_address import DatabaseUrl, StoreLocation
 from handrail.runtime.system import resolve_path
 from handrail.runtime.world import World
 from handrail.stores.files.disk import DiskWorkspace
+from handrail.stores.sql.copy import copy_store as copy_tables
 from handrail.stores.sql.store import SQLITE_STORE, StoreKind
 
 
@@ -38,8 +39,6 @@ def open_store(where: StoreLocation) -> AbstractContextManager[Store]:
 
 def copy_store(source: StoreLocation, target: StoreLocation, report: ProgressCountCallback) -> CopyResult:
     """Make the second store a copy of the first."""
-    from handrail.stores.sql.copy import copy_store as copy_tables  # noqa: PLC0415 - slow to import, and rarely used
-
     with _copy_between(source, target) as (tables, unfinished):
         return copy_tables(tables, unfinished, report)
 
