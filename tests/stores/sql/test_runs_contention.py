@@ -37,11 +37,11 @@ def started(on_disk: Path) -> tuple[SqliteRuns, str]:
 
 
 @requirement("steps:token.once", "steps:db.tx")
-def test_16_processes_move_one_run_400_times_and_not_once_more(
+def test_64_processes_move_one_run_400_times_and_not_once_more(
     started: tuple[SqliteRuns, str], record_property: Record
 ) -> None:
     runs, run = started
-    answer = run_sqlite_crowd("contend", runs.database.path, 16, run, CONTENDED + 1, "real")
+    answer = run_sqlite_crowd("contend", runs.database.path, 64, run, CONTENDED + 1, "real")
 
     assert wrongs(runs, run, answer, CONTENDED) == []
     record_property("points", sum(len(one["accepted"]) for one in answer))
